@@ -1,0 +1,109 @@
+"""Values of a parsed patch and of a composed tree. Parsing is in parse.py, applying in apply.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from stackctl.core.names import Digest, PatchName, TreeId
+
+
+@dataclass(frozen=True)
+class Header:
+    """The mail header and message of a patch file; None where the file does not say."""
+
+    subject: str | None
+    author: str | None
+    date: str | None
+    body: str
+    trailers: tuple[tuple[str, str], ...] = ()
+
+    def trailer(self, key: str) -> tuple[str, ...]:
+        return tuple(value for k, value in self.trailers if k.lower() == key.lower())
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """`line` is the 1-based line of its @@ in the patch file; `lines` keep their first byte (space, -, +)."""
+
+    line: int
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True)
+class FilePatch:
+    """One file section. old None: created; new None: deleted. Paths are of the tree (strip level taken off)."""
+
+    old: str | None
+    new: str | None
+    hunks: tuple[Hunk, ...]
+    old_mode: str | None = None
+    new_mode: str | None = None
+    rename: bool = False
+
+    @property
+    def path(self) -> str:
+        return self.new or self.old or ""
+
+    @property
+    def added(self) -> int:
+        return sum(line.startswith(b"+") for hunk in self.hunks for line in hunk.lines)
+
+    @property
+    def removed(self) -> int:
+        return sum(line.startswith(b"-") for hunk in self.hunks for line in hunk.lines)
+
+
+@dataclass(frozen=True)
+class Patch:
+    name: PatchName
+    file: str
+    data: bytes
+    sha256: Digest
+    header: Header
+    files: tuple[FilePatch, ...]
+    strip: int = 1
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A hunk that landed away from its stated line."""
+
+    patch: PatchName
+    file: str
+    hunk: int  # counts from 1
+    at: int  # line of the new file
+    offset: int
+
+
+@dataclass(frozen=True)
+class PatchedTree:
+    base: TreeId
+    tree: TreeId
+    patches: tuple[Patch, ...]
+    offsets: tuple[Offset, ...] = ()
+
+
+@dataclass(frozen=True)
+class Need:
+    """Why a patch needs another: `reason` is content, context, tombstone, file or declared."""
+
+    patch: PatchName
+    needs: PatchName
+    reason: str
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The parsed patches of a stack in order, and who needs whom (direct needs; the closure is in depend.py)."""
+
+    base: TreeId
+    patches: tuple[Patch, ...]
+    needs: tuple[Need, ...] = ()
+    paths: Mapping[PatchName, str] = field(default_factory=dict)
