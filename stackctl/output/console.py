@@ -1,0 +1,149 @@
+"""The console: results on stdout, prose and progress on stderr, errors in one form, JSON when asked.
+
+It knows no verb. Markup and highlighting are off for everything that comes from outside, so that a patch title
+with brackets prints as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console as RichConsole
+from rich.console import RenderableType
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from stackctl.errors import InvalidFile, Problem, StackctlError
+
+PLAIN_EVERY = 5.0  # seconds between `live` lines when nothing can move
+
+
+class Console:
+    """`quiet` silences progress; `as_json` puts JSON on stdout and all prose on stderr."""
+
+    def __init__(self) -> None:
+        self.as_json = False
+        self.quiet = False
+        self.verbose = False
+        self._out = RichConsole(markup=False, highlight=False, emoji=False, soft_wrap=False)
+        self._err = RichConsole(stderr=True, markup=False, highlight=False, emoji=False)
+
+    @property
+    def width(self) -> int:
+        return self._out.width
+
+    @property
+    def moves(self) -> bool:
+        return self._err.is_terminal and not self.quiet
+
+    def print(self, what: RenderableType = "", style: str | None = None) -> None:
+        """A result. With --json it goes to stderr, since stdout then holds JSON alone."""
+        (self._err if self.as_json else self._out).print(what, style=style)
+
+    def raw(self, text: str) -> None:
+        """Text as it is (a diff, a script), unwrapped."""
+        stream = sys.stderr if self.as_json else sys.stdout
+        stream.write(text if text.endswith("\n") or not text else text + "\n")
+        stream.flush()
+
+    def json(self, value: object) -> None:
+        sys.stdout.write(json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n")
+
+    def note(self, text: str, style: str | None = "yellow") -> None:
+        self._err.print(text, style=style)
+
+    def error(self, error: StackctlError) -> None:
+        problems = error.problems if isinstance(error, InvalidFile) else (_as_problem(error),)
+        for problem in problems:
+            self._err.print(Text.assemble(("error: ", "bold red"), str(problem)))
+            if problem.hint:
+                self._err.print(Text.assemble(("   hint: ", "cyan"), problem.hint))
+        if isinstance(error, InvalidFile) and error.hint:
+            self._err.print(Text.assemble(("hint: ", "cyan"), error.hint))
+
+    def table(self, *columns: str, title: str | None = None) -> Table:
+        """An empty table in the house style; columns that begin with `>` are right-aligned numbers."""
+        table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+        return table
+
+    def progress(self) -> ConsoleProgress:
+        return ConsoleProgress(self._err, moving=self.moves, quiet=self.quiet)
+
+
+class ConsoleProgress:
+    """`ports.Progress` on a terminal (one moving line) or in a pipe (plain lines)."""
+
+    def __init__(self, console: RichConsole, *, moving: bool, quiet: bool) -> None:
+        self._console = console
+        self._moving = moving
+        self._quiet = quiet
+        self._steps: list[str] = []
+        self._status: Status | None = None
+        self._said_at = float("-inf")
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        began = time.monotonic()
+        self._steps.append(text)
+        self._move(text)
+        mark = "✗"
+        try:
+            yield
+            mark = "✓"
+        finally:
+            self._steps.pop()
+            self._move(self._steps[-1] if self._steps else None)
+            self._line(f"{mark} {text}  {time.monotonic() - began:.1f} s")
+
+    def say(self, text: str) -> None:
+        self._line(text)
+
+    def live(self, text: str) -> None:
+        if self._moving:
+            self._move(text)
+        elif time.monotonic() - self._said_at >= PLAIN_EVERY:
+            self._said_at = time.monotonic()
+            self._line(text)
+
+    def _move(self, text: str | None) -> None:
+        if not self._moving:
+            return
+        if text is None:
+            if self._status:
+                self._status.stop()
+            self._status = None
+        elif self._status is None:
+            self._status = self._console.status(Text(text))
+            self._status.start()
+        else:
+            self._status.update(Text(text))
+
+    def _line(self, text: str) -> None:
+        if not self._quiet:
+            self._console.print(text)
+
+
+def jsonable(value: object) -> object:
+    """Dataclasses as objects, mappings and sequences as such, bytes left out, anything else as its text."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        pairs = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value))
+        return {name: jsonable(item) for name, item in pairs if not isinstance(item, bytes)}
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [jsonable(item) for item in (sorted(value, key=str) if isinstance(value, (set, frozenset)) else value)]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def _as_problem(error: StackctlError) -> Problem:
+    return Problem(error.message, where=error.where, hint=error.hint)

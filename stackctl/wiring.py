@@ -1,0 +1,51 @@
+"""Builds the real ports. Vendor libraries are imported by their adapters, and those only when first used."""
+
+from __future__ import annotations
+
+from stackctl.adapters.clock import SystemClock
+from stackctl.adapters.files import LocalFiles
+from stackctl.adapters.process import LocalProcess
+from stackctl.adapters.templates import PackageTemplates
+from stackctl.adapters.who import SystemWho
+from stackctl.ports import Git, Hosts, Http, Index, Ports, Progress
+
+
+def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
+    files = LocalFiles()
+    process = LocalProcess()
+    return Ports(
+        git=_git(files),
+        index=_index(process, files),
+        hosts=_hosts(),
+        http=_http(),
+        process=process,
+        files=files,
+        clock=SystemClock(),
+        progress=progress,
+        who=SystemWho(yes=yes),
+        templates=PackageTemplates(files),
+    )
+
+
+def _git(files: LocalFiles) -> Git:
+    from stackctl.adapters.git import GitStore
+
+    return GitStore(files)
+
+
+def _index(process: LocalProcess, files: LocalFiles) -> Index:
+    from stackctl.adapters.index import PipIndex
+
+    return PipIndex(process, files)
+
+
+def _hosts() -> Hosts:
+    from stackctl.adapters.host import RealHosts
+
+    return RealHosts()
+
+
+def _http() -> Http:
+    from stackctl.adapters.http import AiohttpClient
+
+    return AiohttpClient()
