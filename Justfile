@@ -1,0 +1,59 @@
+# stackctl: what a maintainer types. `just --list` is the menu.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+bin := justfile_directory() / ".venv/bin"
+export PATH := bin + ":" + env("PATH")
+
+# show this menu
+[private]
+default:
+    @just --list --unsorted
+
+# make or refresh the environment in .venv (every other recipe does this first)
+setup:
+    @test -x {{ bin }}/python || python3 -m venv .venv
+    @test {{ bin }}/.stackctl-setup -nt pyproject.toml || { \
+        echo "installing stackctl and its tools into .venv ..." \
+        && {{ bin }}/python -m pip install -q --disable-pip-version-check -e '.[dev]' \
+        && touch {{ bin }}/.stackctl-setup; }
+
+# the whole story in under four minutes: check, deploy, a test bad at 60 and clean at 1, the culprit pair
+demo: setup
+    @tests/demo.sh
+
+# everything that must pass: `check`, then all tests
+test *args: check
+    {{ bin }}/python -m pytest {{ args }}
+
+# the quick half: no servers, no ssh, no registry
+test-fast *args: setup
+    {{ bin }}/python -m pytest -m "not slow and not net and not ssh" {{ args }}
+
+# import contracts, types, style, sizes
+check: setup
+    {{ bin }}/ruff check .
+    {{ bin }}/ruff format --check .
+    {{ bin }}/mypy
+    {{ bin }}/lint-imports
+    {{ bin }}/python tests/sizes.py
+
+# rewrite the golden files; review them as a diff
+golden: setup
+    STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core tests/commands -m "not slow and not net and not ssh"
+
+# measure against peers and limits; prints ratios, asserts nothing
+bench *args: setup
+    {{ bin }}/python -m pytest tests/bench --benchmark-only -q {{ args }}
+
+# ten bisects with the planted fault moved by a seed (about 15 minutes)
+bench-bisect *args: setup
+    {{ bin }}/python tests/bench/bisect_planted.py {{ args }}
+
+# a real sshd on loopback with a user of its own, for stacks/demo-ssh.yaml (`up` or `down`; as root)
+ssh-host action="up": setup
+    @tests/ssh_host.sh {{ action }}
+
+# build the wheel into dist/
+wheel: setup
+    {{ bin }}/python -m pip wheel -q --no-deps -w dist .
