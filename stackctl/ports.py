@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from stackctl.core.base.values import TreeFile as TreeFile
 from stackctl.core.names import Commit, TreeId
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpRequest
@@ -63,6 +64,8 @@ class Files(Protocol):
 
     def is_dir(self, path: str) -> bool: ...
 
+    def is_executable(self, path: str) -> bool: ...
+
     def list(self, path: str) -> tuple[str, ...]:
         """Names in a folder, sorted; empty when there is none."""
         ...
@@ -90,13 +93,6 @@ class Clock(Protocol):
     def monotonic(self) -> float: ...
 
     def sleep(self, seconds: float) -> None: ...
-
-
-@dataclass(frozen=True)
-class TreeFile:
-    path: str
-    data: bytes
-    mode: str = "100644"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""Which file names a patch or a base may hold. Decided on the names alone, before anything is read or applied.
+
+Stricter than git on purpose: a tree is unpacked on other machines and file systems, so a name that any of them
+takes for `.git`, or that leaves the tree, is refused everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+# characters that HFS+ ignores when it compares names
+_IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_SHORT_NAME = re.compile(r"git~[0-9]+\Z|gi[0-9a-f]{4}~[0-9]+\Z")
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+@dataclass(frozen=True)
+class NameFault:
+    """`kind` is the kind of the fault; `reason` completes the sentence `NAME: …`."""
+
+    kind: str
+    reason: str
+
+
+def name_fault(name: str) -> NameFault | None:
+    """What is wrong with the name of a file in a tree, if anything is."""
+    if name.startswith("/") or _DRIVE.match(name):
+        return NameFault("absolute-path", "an absolute name has no place in a tree")
+    parts = name.split("/")
+    if ".." in parts:
+        return NameFault("path-escape", "`..` leads out of the tree")
+    if "" in parts or "." in parts:
+        return NameFault("bad-path", "a component is empty or `.`")
+    if "\\" in name or any(unicodedata.category(char) == "Cc" for char in name):
+        return NameFault("bad-path", "backslashes and control characters are refused")
+    if any(_looks_like_dot_git(part) for part in parts):
+        return NameFault("forbidden-name", "some file system takes a component for `.git`")
+    return None
+
+
+def _looks_like_dot_git(part: str) -> bool:
+    seen = _IGNORED.sub("", part).casefold().partition(":")[0].rstrip(" .")
+    return seen == ".git" or bool(_SHORT_NAME.match(seen))
