@@ -19,6 +19,8 @@ class Finding:
     request: str | None = None
     verdict: Literal["bad", "inconclusive", "warn"] = "bad"
     detail: str = ""
+    quote: str = ""  # a piece of what was received, when there is something to point at …
+    mark: tuple[int, int] | None = None  # … and where in it
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class TestReport:
     evidence: str | None = None  # folder
     seconds: float = 0.0
     exit_code: int | None = None  # kind command: what the program said
+    hint: str | None = None  # what to do when it is inconclusive
+    interrupted: bool = False
+    inconclusive: Mapping[str, int] = field(default_factory=dict)  # primary class of requests that prove nothing
+    warnings: Mapping[str, int] = field(default_factory=dict)  # classes of warn findings -> how many
+    needed: int = 0  # requests without a failure that make it clean
+    max_rate: float = 0.02
 
     @property
     def exit(self) -> int:

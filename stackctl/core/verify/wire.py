@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stackctl.core.names import Secret
+
 End = Literal["eof", "reset", "refused", "open", "cancelled"]
 
 
@@ -15,6 +17,7 @@ class HttpRequest:
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
+    token: Secret | None = None  # sent as `Authorization: Bearer …`; never part of an answer or of evidence
 
 
 @dataclass(frozen=True)
@@ -50,14 +53,23 @@ class Stream:
     end: End
     end_at: float
     error: str | None = None
+    reused: bool = False  # sent on a kept-alive connection
+    started_at: float = 0.0  # seconds after the burst began
 
 
 @dataclass(frozen=True)
 class Watch:
-    """When to give up: no byte of a stream for `gap` (open), of any stream for `wedge`; then the probes are sent."""
+    """When to give up, in seconds. Progress is what `reply.is_progress` says: comments and role events are none.
+
+    A stream without its first progress for `ttft`, or silent for `give_up` times `gap`, is left (`open`); between
+    `gap` and that it may still recover. When no stream at all has progressed for `wedge` (for `ttft`, when none ever
+    did), the health requests and the canary are sent, while the streams stay open. Only when the canary fails too is
+    the burst wedged; then the streams are aborted and the canary is tried once more.
+    """
 
     ttft: float = 60.0
     gap: float = 30.0
+    give_up: float = 1.5
     wedge: float = 30.0
     canary: HttpRequest | None = None
     canary_timeout: float = 15.0
@@ -83,6 +95,8 @@ class BurstResult:
     streams: tuple[Stream, ...]
     wedged_at: float | None = None  # seconds after the burst began, when no stream had moved for `watch.wedge`
     canary: HttpAnswer | None = None
+    canary_after: HttpAnswer | None = None  # once more, after the streams of a wedged burst were aborted
     health: tuple[Probe, ...] = ()
+    file_limit: bool = False  # this process may not open enough files for so many streams
     loop_lag_p99: float = 0.0  # of the client itself, seconds
     client_cpu: float = 0.0  # share of one core
