@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stackctl.core.names import Commit, Digest, PatchName
+from stackctl.errors import Problem
 
 Role = Literal["prefill", "decode", "router", "single"]
 Value = bool | int | str | list[object] | dict[str, object]  # of a flag, as YAML gave it
@@ -112,7 +113,11 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class Instance:
-    """One process to serve: a role's n-th mapping. `flags`, `env`: the user's own, merged of serve, host and role."""
+    """One process to serve: a role's n-th mapping. `flags`, `env`: the user's own, merged of serve and role.
+
+    A flag of value `false` is not in `flags`. What the machine sets (`hosts.H.env`) is no part of `env`: it belongs
+    to the machine, so it is no element; `render/launch.py` puts it below this env.
+    """
 
     role: Role
     index: int
@@ -134,6 +139,7 @@ class Model:
     name: str
     architecture: str | None = None
     quantization: str | None = None
+    make: str | None = None  # absolute path of a recipe that makes the model on the host
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,10 @@ class TestSpec:
     gap: float = 30.0  # seconds without progress of one stream: a stall
     wedge: float = 30.0  # seconds without progress of any stream: ask the canary
     ttft: float = 60.0
+    stagger: float = 0.0  # seconds over which the starts of a burst are spread
+    expect: str | None = None  # absolute path of a file of cases with their right answers
+    probe: float = 15.0  # seconds for a fresh request to finish, before silence is called a wedge
+    lengths: tuple[int, ...] = (200, 2000, 8000, 32000)  # arm mixed-lengths: prompt sizes in tokens, about
 
 
 @dataclass(frozen=True)
@@ -200,6 +210,23 @@ class Timeouts:
 
 
 @dataclass(frozen=True)
+class PythonSpec:
+    """The interpreter to make for hosts that name none. `paths` are folders put on PYTHONPATH after the tree."""
+
+    version: str | None = None
+    requirements: str | None = None  # absolute path of a hash-locked file
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ImageSpec:
+    """The image to build upon; `arch` are CUDA architectures to compile for."""
+
+    from_: str
+    arch: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class ResolvedStack:
     """Everything that a stack file says, merged. Paths are absolute."""
 
@@ -222,7 +249,11 @@ class ResolvedStack:
     bisect: BisectSpec = BisectSpec()
     variant: Variant = Variant()
     patch_files: Mapping[PatchName, str] = field(default_factory=dict)  # absolute file of each, --with too
-    unsupported: Mapping[str, str] = field(default_factory=dict)  # key path accepted by the schema -> who would need it
+    unsupported: Mapping[str, str] = field(default_factory=dict)  # key path -> verbs that refuse it so far
+    python: PythonSpec | None = None
+    image: ImageSpec | None = None
+    sources: Mapping[str, Base] = field(default_factory=dict)  # other trees that patches may be for
+    warnings: tuple[Problem, ...] = ()  # allowed, but to be told; the message begins with an id
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -1,0 +1,153 @@
+"""Loads a stack: finds the file, follows `extends`, reads what it names, and says every mistake at once.
+
+Every verb that takes STACK begins here. It fetches no base and leaves no element out: commands/tree.py does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from stackctl.commands.selection import Selection
+from stackctl.commands.workspace import Chosen, choose, defaults, refuse_two, shown
+from stackctl.core.names import PatchName
+from stackctl.core.stack import checks, elements, schema, unsupported
+from stackctl.core.stack.merge import Merged, dotted, extends_of, merge
+from stackctl.core.stack.model import StackKeys
+from stackctl.core.stack.resolve import Found, Site, Wanted, absolute, resolve, wanted
+from stackctl.core.stack.resolved import ResolvedStack, Variant
+from stackctl.core.stack.source import Document, in_order, parse
+from stackctl.core.stack.view import View
+from stackctl.core.stack.wording import PATCH_PART
+from stackctl.errors import InvalidFile, Problem, StackctlError, UsageError, Where
+from stackctl.ports import Ports
+
+ADDED = "with/"  # patches of --with are called with/NAME, so that they cannot be taken for those of the queue
+
+
+def load(ports: Ports, selection: Selection) -> ResolvedStack:
+    """The stack of a selection, checked. `variant` says what to leave out; it is still in.
+
+    Raises UsageError (no such stack, element or patch file) and InvalidFile (every mistake of the file).
+    """
+    stack = load_file(ports, choose(ports, selection.stack))
+    return _varied(ports, stack, selection)
+
+
+def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
+    """One stack file as it is. Raises InvalidFile with every mistake."""
+    home = ports.who.env("HOME") or "/"
+    site = Site(chosen.file, chosen.workspace, home)
+    merged = _merged(ports, chosen.file, home)
+    checked = schema.check(merged)
+    if checked.keys.default:
+        refuse_two(defaults(ports, chosen.workspace))
+    asked = tuple(wanted(checked.keys, merged, site))
+    found = _read_all(ports, asked)
+    stack = resolve(checked.keys, merged, site, found)
+    view = View(stack, checked.keys, merged, site)
+    problems = [*merged.problems, *checked.problems, *checks.problems(view, asked, found, checked.pruned)]
+    if problems:
+        raise InvalidFile(in_order(problems))
+    return replace(
+        stack,
+        unsupported=unsupported.found(checked.keys, stack.hosts),
+        warnings=tuple(_warnings(checked.keys, merged)),
+    )
+
+
+def require(stack: ResolvedStack, verb: str) -> None:
+    """Raises InvalidFile when this verb would need a key that it cannot act on yet."""
+    refusals = unsupported.refusals(stack, verb)
+    if refusals:
+        raise InvalidFile([replace(problem, where=Where(stack.file)) for problem in refusals])
+
+
+def _merged(ports: Ports, file: str, home: str) -> Merged:
+    """The file and all that it extends, most basic first. A cycle is refused with the whole chain."""
+    chain: list[Document] = []
+    files: list[str] = []
+    folders: dict[str, str] = {}
+    asked_at: tuple[Where, str] | None = None
+    while True:
+        if file in files:
+            names = " -> ".join(shown(ports, one) for one in [*files[files.index(file) :], file])
+            raise InvalidFile([Problem(f"goes in a circle: {names}", asked_at and asked_at[0], "extends")])
+        document = _document(ports, file, asked_at)
+        files.append(file)
+        chain.append(document)
+        folders[document.file] = posixpath.dirname(file)
+        base, problem = extends_of(document)
+        if problem:
+            raise InvalidFile([problem])
+        if base is None:
+            return merge(chain[::-1], folders)
+        asked_at = (document.marks[("extends",)].value, base)
+        file = absolute(base, posixpath.dirname(file), home)
+
+
+def _document(ports: Ports, file: str, asked_at: tuple[Where, str] | None) -> Document:
+    """A parsed file; one that is missing is told where `extends` names it."""
+    if asked_at and (not ports.files.exists(file) or ports.files.is_dir(file)):
+        hint = "the path begins at the file that says `extends`"
+        raise InvalidFile([Problem(f"there is no file {shown(ports, file)}", asked_at[0], "extends", hint)])
+    try:
+        data = ports.files.read(file)
+    except (StackctlError, OSError) as error:
+        place = asked_at[0] if asked_at else Where(shown(ports, file))
+        raise InvalidFile([Problem(f"cannot be read: {_reason(error)}", place)]) from error
+    return parse(shown(ports, file), data)
+
+
+def _read_all(ports: Ports, asked: Iterable[Wanted]) -> Found:
+    contents: dict[str, bytes] = {}
+    faults: dict[str, str] = {}
+    for path in dict.fromkeys(one.path for one in asked):
+        if not ports.files.exists(path):
+            faults[path] = "there is no such file"
+            continue
+        try:
+            contents[path] = ports.files.read(path)
+        except (StackctlError, OSError) as error:
+            faults[path] = f"cannot be read: {_reason(error)}"
+    return Found(contents, faults)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _warnings(keys: StackKeys, merged: Merged) -> Iterable[Problem]:
+    if keys.image and "@sha256:" not in keys.image.from_:
+        path = ("image", "from")
+        hint = "pin it as NAME@sha256:…; what the tag means may change"
+        yield Problem("IMAGE-UNPINNED: a tag without a digest", merged.where(path), dotted(path), hint)
+
+
+def _varied(ports: Ports, stack: ResolvedStack, selection: Selection) -> ResolvedStack:
+    """The stack with the patches of --with behind its queue, and what --without names, checked."""
+    added = _added(ports, selection.with_patches)
+    return replace(
+        stack,
+        patches=(*stack.patches, *added),
+        patch_files={**stack.patch_files, **added},
+        variant=Variant(without=elements.chosen(stack, selection.without), added=tuple(added)),
+    )
+
+
+def _added(ports: Ports, files: Sequence[str]) -> dict[PatchName, str]:
+    """Names and absolute files of --with, each called after its file."""
+    added: dict[PatchName, str] = {}
+    for text in files:
+        path = absolute(text, ports.files.cwd(), ports.who.env("HOME") or "/")
+        if not ports.files.exists(path) or ports.files.is_dir(path):
+            raise UsageError(f"there is no patch file {text}", "--with takes the path of a .patch file")
+        stem = posixpath.basename(path).removesuffix(".patch")
+        if not PATCH_PART.fullmatch(stem):
+            raise UsageError(f"{text} cannot name a patch", "call the file by letters, digits, `.`, `_` and `-`")
+        name = PatchName(ADDED + stem)
+        if name in added:
+            raise UsageError(f"two patches are called {name}: {added[name]} and {path}", "rename one of the files")
+        added[name] = path
+    return added
