@@ -73,7 +73,7 @@ class Engine:
     async def try_stores(self) -> None:
         """A page there and back through every store. Waits like any request when a pool is full."""
         for store in self.stores.values():
-            room, data = next(self._local_rooms), bytes(range(store.page_size % 256))
+            room, data = next(self._local_rooms), bytes(range(min(store.page_size, 256)))
             try:
                 await store.allocate(room, len(data))
                 for layer in range(LAYERS):

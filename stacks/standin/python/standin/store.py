@@ -193,7 +193,8 @@ class PagedStore:
         room.holds += 1
         if room.pages:
             return  # another reader of the same room came first
-        room.pages = [self._free.pop() for _ in range(room.need)]
+        room.pages = self._free[-room.need :]
+        del self._free[-room.need :]
         if room.saved is not None:
             self._load(room, room.saved)
 
