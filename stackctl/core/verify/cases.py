@@ -128,7 +128,7 @@ def _filler(characters: int, offset: int) -> str:
 
 
 def _messages(recipe: Recipe, arm: str, counter: int, own: str) -> tuple[list[dict[str, str]], str]:
-    if arm == "shared-prefix":
+    if arm == "shared-prefix" or (arm == "abort" and counter % 2):
         system = "You keep the archive. " + _filler(_SHARED, 0)
         return [_message("system", system), _message("user", f"This visit has the reference {own}. ")], arm
     characters, group = 640, arm

@@ -48,9 +48,9 @@ class _Piece:
     expected: bool = False  # equal to an expected leaf: never a leak
 
 
-def classify(stream: Stream, known: Known, others: Others) -> Judgement:
-    """All findings of one stream."""
-    reply = read_reply(stream)
+def classify(stream: Stream, known: Known, others: Others, reply: Reply | None = None) -> Judgement:
+    """All findings of one stream; `reply`, when somebody has read the stream already."""
+    reply = reply or read_reply(stream)
     transport = list(_transport(stream, reply, known))
     findings = [*transport]
     if not transport or transport[0].cls not in ("refused", "reset_reused", "http_status"):

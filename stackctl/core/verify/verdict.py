@@ -15,7 +15,6 @@ from stackctl.core.verify.report import Verdict
 
 MUCH = 0.05  # of the requests inconclusive: then the test itself does not work
 LAG, CPU, LONG = 0.1, 0.8, 5.0  # seconds of loop lag; share of a core, in bursts of some seconds
-CONTROL_TOLERANCE = 0.1  # of the control may show faults that could be the model's own
 
 
 @dataclass(frozen=True)
@@ -69,11 +68,6 @@ class Decision:
 def is_lagged(lag_p99: float, cpu: float, seconds: float) -> bool:
     """Whether the client itself was too slow for the burst to be measured."""
     return lag_p99 > LAG or (cpu > CPU and seconds >= LONG)
-
-
-def control_failed(bad: int, maybe_model: int, runs: int) -> bool:
-    """A fault at C=1 is the model's, the parser's or the configuration's; a few of the model's own are its habit."""
-    return bad > 0 or maybe_model > CONTROL_TOLERANCE * runs
 
 
 def decide(tally: Tally, rules: Rules) -> Decision | None:
