@@ -117,6 +117,54 @@ def cli() -> None:
     """
 
 
+@cli.command()
+@click.option("--locked", is_flag=True, help="Fail when the stack differs from its lock file.")
+@selects
+@click.pass_obj
+def check(app: App, selection: Selection, locked: bool) -> int:
+    """Validate a stack: keys, patches, ports, cards, scripts."""
+    from stackctl.commands.check import CheckRequest
+    from stackctl.commands.check import check as run
+    from stackctl.output.stack import show_check
+
+    return app.show(run(app.ports, CheckRequest(selection, locked)), show_check)
+
+
+@cli.command()
+@selects
+@click.pass_obj
+def config(app: App, selection: Selection) -> int:
+    """Print a stack merged and resolved."""
+    from stackctl.commands.config import config as run
+    from stackctl.output.stack import show_config
+
+    return app.show(run(app.ports, selection), show_config)
+
+
+@cli.command()
+@selects
+@click.pass_obj
+def lock(app: App, selection: Selection) -> int:
+    """Write stacks/NAME.lock: base, patches, trees."""
+    from stackctl.commands.lock import lock as run
+    from stackctl.output.stack import show_lock
+
+    return app.show(run(app.ports, selection), show_lock)
+
+
+@cli.command()
+@click.option("--out", default="out", show_default=True, metavar="DIR", help="The folder to write into.")
+@selects
+@click.pass_obj
+def render(app: App, selection: Selection, out: str) -> int:
+    """Write the serve scripts of a stack into a folder."""
+    from stackctl.commands.render import RenderRequest
+    from stackctl.commands.render import render as run
+    from stackctl.output.stack import show_render
+
+    return app.show(run(app.ports, RenderRequest(selection, out)), show_render)
+
+
 def main(argv: Sequence[str]) -> int:
     """Run one command line; returns the exit code. The one error boundary."""
     app = App()
@@ -150,7 +198,7 @@ def _failed(app: App, error: Exception) -> int:
             app.console.error(Interrupted("interrupted"))
             return Interrupted.exit_code
         case BrokenPipeError():
-            sys.stdout = None  # type: ignore[assignment]  # nobody reads: no second error at exit
+            sys.stdout = None  # nobody reads: no second error at exit
             return 0
         case OSError():
             place = f"{error.filename}: " if error.filename else ""

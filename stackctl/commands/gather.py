@@ -104,10 +104,10 @@ def _read_all(ports: Ports, asked: Iterable[Wanted]) -> Found:
     contents: dict[str, bytes] = {}
     faults: dict[str, str] = {}
     for path in dict.fromkeys(one.path for one in asked):
-        if not ports.files.exists(path):
-            faults[path] = "there is no such file"
-            continue
         try:
+            if not ports.files.exists(path):
+                faults[path] = "there is no such file"
+                continue
             contents[path] = ports.files.read(path)
         except (StackctlError, OSError) as error:
             faults[path] = f"cannot be read: {_reason(error)}"
@@ -128,6 +128,9 @@ def _warnings(keys: StackKeys, merged: Merged) -> Iterable[Problem]:
 def _varied(ports: Ports, stack: ResolvedStack, selection: Selection) -> ResolvedStack:
     """The stack with the patches of --with behind its queue, and what --without names, checked."""
     added = _added(ports, selection.with_patches)
+    for name in added:
+        if name in stack.patches:
+            raise UsageError(f"the queue has a patch {name} already", "rename the file of --with")
     return replace(
         stack,
         patches=(*stack.patches, *added),

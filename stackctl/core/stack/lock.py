@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
-from stackctl.core.names import Digest, TreeId
+from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.values import PatchedTree
 from stackctl.core.stack.resolved import GitBase, PathBase, PypiBase, ResolvedStack
 
@@ -45,15 +45,14 @@ def _plain(value: object, workspace: str) -> object:
     return value
 
 
-def lock(stack: ResolvedStack, tree: PatchedTree, after: Sequence[TreeId]) -> dict[str, object]:
+def lock(stack: ResolvedStack, tree: PatchedTree, after: Sequence[tuple[PatchName, TreeId]]) -> dict[str, object]:
     """The content of a lock file; `after` holds the tree after each patch."""
     return {
         "format": FORMAT,
         "stack": stack.name,
         "base": {**_pin(stack), "tree": tree.base},
         "patches": [
-            {"name": patch.name, "sha256": patch.sha256, "tree": one}
-            for patch, one in zip(tree.patches, after, strict=True)
+            {"name": patch.name, "sha256": patch.sha256, "tree": dict(after)[patch.name]} for patch in tree.patches
         ],
         "tree": tree.tree,
         "stack_sha256": digest(stack),

@@ -1,0 +1,126 @@
+"""`stackctl check`: everything that can be known without a host. It loads, composes and renders, and writes nothing.
+
+Mistakes raise; what it returns is a stack that could be deployed, with what should be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from stackctl.commands.gather import load
+from stackctl.commands.lock import After, Compose, compare, refuse_variant
+from stackctl.commands.release import release_of
+from stackctl.commands.selection import Selection
+from stackctl.commands.tree import compose, queue_of, tree_after_each
+from stackctl.core.names import PatchName, ReleaseId, TreeId
+from stackctl.core.patches.values import Need, Offset, Patch, Queue
+from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
+from stackctl.core.stack.variant import fallen
+from stackctl.errors import Problem
+from stackctl.ports import Ports
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """`locked`: fail when the lock file says something else."""
+
+    selection: Selection
+    locked: bool = False
+
+
+@dataclass(frozen=True)
+class PatchLine:
+    """`carries`: the patches that fall when this one is left out."""
+
+    name: PatchName
+    title: str
+    files: int
+    added: int
+    removed: int
+    needs: tuple[PatchName, ...] = ()
+    carries: tuple[PatchName, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    stack: str
+    file: str
+    variant: str
+    base: str
+    base_tree: TreeId
+    tree: TreeId
+    release: ReleaseId
+    patches: tuple[PatchLine, ...]
+    offsets: tuple[Offset, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    unsupported: Mapping[str, str] = field(default_factory=dict)  # key path -> verbs that refuse it so far
+    instances: tuple[str, ...] = ()  # "prefill-0 on gpu1:30000, cards 0,1,2,3"
+    locked: bool = False
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What composing is made of; tests bring their own."""
+
+    compose: Compose = compose
+    queue: Callable[[Ports, ResolvedStack], Queue] = queue_of
+    after: After = tree_after_each
+
+
+def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckResult:
+    """Raises InvalidFile, PatchConflict or StackctlError for what is wrong."""
+    if request.locked:
+        refuse_variant(request.selection, "check --locked")
+    stack, tree = parts.compose(ports, load(ports, request.selection))
+    made = release_of(ports, stack, tree)
+    if request.locked:
+        compare(ports, stack, tree, parts.after)
+    needs = parts.queue(ports, stack).needs
+    return CheckResult(
+        stack=stack.name,
+        file=stack.file,
+        variant=str(stack.variant),
+        base=base_text(stack.base),
+        base_tree=tree.base,
+        tree=tree.tree,
+        release=made.id,
+        patches=tuple(_line(patch, tree.patches, needs) for patch in tree.patches),
+        offsets=tree.offsets,
+        warnings=stack.warnings,
+        unsupported=stack.unsupported,
+        instances=tuple(_instances(stack)),
+        locked=request.locked,
+    )
+
+
+def base_text(base: Base) -> str:
+    """`sglang==0.5.15`, `URL at REF (12 digits)`, or a folder."""
+    match base:
+        case PypiBase(requirement, _):
+            return requirement
+        case GitBase(url, ref, commit):
+            return f"{url} at {ref} ({commit[:12]})"
+        case PathBase(path, commit):
+            return f"{path} at {commit[:12]}" if commit else path
+
+
+def _line(patch: Patch, queue: Sequence[Patch], needs: Sequence[Need]) -> PatchLine:
+    carried = fallen([patch.name], needs) - {patch.name}
+    direct = {need.needs for need in needs if need.patch == patch.name}
+    return PatchLine(
+        name=patch.name,
+        title=patch.header.subject or "",
+        files=len(patch.files),
+        added=sum(file.added for file in patch.files),
+        removed=sum(file.removed for file in patch.files),
+        needs=tuple(one.name for one in queue if one.name in direct),
+        carries=tuple(one.name for one in queue if one.name in carried),
+    )
+
+
+def _instances(stack: ResolvedStack) -> list[str]:
+    return [
+        f"{one.id} on {one.host}:{one.port}" + (f", cards {','.join(map(str, one.gpus))}" if one.gpus else "")
+        for one in stack.instances
+    ]

@@ -1,0 +1,30 @@
+"""A release: a stack loaded, composed and rendered. Every verb that serves or names one goes through here."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from stackctl.commands.gather import load
+from stackctl.commands.selection import Selection
+from stackctl.commands.tree import compose
+from stackctl.core.deploy.values import Release
+from stackctl.core.patches.values import PatchedTree
+from stackctl.core.render.launch import launches
+from stackctl.core.render.release_id import release_id
+from stackctl.core.render.scripts import ENGINE_TEMPLATE, ROUTER_TEMPLATE, Press, serve_scripts
+from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.ports import Ports
+
+
+def release(ports: Ports, selection: Selection) -> Release:
+    """Load, compose, render. Raises what those raise; nothing is written outside of the store."""
+    return release_of(ports, *compose(ports, load(ports, selection)))
+
+
+def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release:
+    """A composed stack, named and rendered; the scripts carry the name."""
+    started = launches(stack)
+    name = release_id(stack, tree.tree, started)
+    templates = {file: ports.templates.text(file, stack.workspace) for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
+    scripts = serve_scripts(stack, tree.tree, name, started, Press(templates, version("stackctl")))
+    return Release(name, stack, tree, started, scripts)

@@ -1,0 +1,47 @@
+"""The name of a release: a digest of everything that decides what is served, and of nothing else.
+
+Comments, stackctl's version and the stack's name are no part of it; neither are secrets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from stackctl.core.deploy.values import Launch
+from stackctl.core.names import ReleaseId, TreeId
+from stackctl.core.stack.lock import canonical
+from stackctl.core.stack.resolved import Instance, ResolvedStack
+
+FORMAT = 1
+
+
+def release_id(stack: ResolvedStack, tree: TreeId, launches: Sequence[Launch]) -> ReleaseId:
+    """The first 12 hex digits of sha256 over canonical JSON."""
+    content = {
+        "format": FORMAT,
+        "trees": {"sglang": tree},
+        "runtime": _runtime(stack),
+        "instances": [_instance(one, launch) for one, launch in zip(stack.instances, launches, strict=True)],
+    }
+    return ReleaseId(hashlib.sha256(canonical(content).encode()).hexdigest()[:12])
+
+
+def _runtime(stack: ResolvedStack) -> dict[str, object]:
+    used = sorted({instance.host for instance in stack.instances})
+    return {
+        "interpreters": {name: stack.hosts[name].python for name in used},
+        "runtimes": {name: stack.hosts[name].runtime for name in used},
+        "router": stack.router_package,
+    }
+
+
+def _instance(instance: Instance, launch: Launch) -> dict[str, object]:
+    return {
+        "role": instance.role,
+        "host": instance.host,
+        "argv": list(launch.argv),
+        "env": dict(launch.env),
+        "cards": list(instance.gpus),
+        "ports": [instance.port, instance.bootstrap_port],
+    }

@@ -1,0 +1,71 @@
+"""How check, config, lock and render look on a terminal."""
+
+from __future__ import annotations
+
+from stackctl.commands.check import CheckResult
+from stackctl.commands.config import ConfigResult
+from stackctl.commands.lock import LockResult
+from stackctl.commands.render import RenderResult
+from stackctl.output.console import Console
+
+SHOWN_OFFSETS = 10
+
+
+def show_check(console: Console, result: CheckResult) -> None:
+    """What would be deployed, then what to look at."""
+    console.print(f"{result.file}: stack {result.stack} is sound" + (", as locked" if result.locked else ""))
+    if result.variant:
+        console.print(f"  variant    {result.variant}", style="yellow")
+    console.print(f"  base       {result.base}")
+    console.print(f"  base tree  {result.base_tree}")
+    console.print(f"  tree       {result.tree}")
+    console.print(f"  release    {result.release}")
+    for number, line in enumerate(result.instances):
+        console.print(f"  {'instances' if number == 0 else '':9}  {line}")
+    _patches(console, result)
+    _offsets(console, result)
+    for key, verbs in result.unsupported.items():
+        console.print(f"  {key}: accepted, but not done yet by {verbs}")
+    for problem in result.warnings:
+        console.note(f"warning: {problem}")
+        if problem.hint:
+            console.note(f"   hint: {problem.hint}", style=None)
+
+
+def _patches(console: Console, result: CheckResult) -> None:
+    console.print(f"  patches    {len(result.patches) or 'none'}")
+    for patch in result.patches:
+        console.print(f"    {patch.name}  +{patch.added} -{patch.removed} in {patch.files} file{'s'[: patch.files != 1]}")
+        if patch.needs:
+            console.print(f"      needs {', '.join(patch.needs)}")
+        if patch.carries:
+            console.print(f"      without it these fall too: {', '.join(patch.carries)}")
+
+
+def _offsets(console: Console, result: CheckResult) -> None:
+    for offset in result.offsets[:SHOWN_OFFSETS]:
+        lines = f"{offset.offset:+d} line{'s'[: abs(offset.offset) != 1]}"
+        console.print(f"    offset: {offset.patch}, {offset.file}, hunk {offset.hunk}: {lines}, at {offset.at}")
+    if len(result.offsets) > SHOWN_OFFSETS:
+        console.print(f"    … and {len(result.offsets) - SHOWN_OFFSETS} more hunks with an offset")
+
+
+def show_config(console: Console, result: ConfigResult) -> None:
+    """A stack file on stdout, with where it came from in a comment."""
+    variant = f", {result.variant}" if result.variant else ""
+    console.raw(f"# stack {result.stack} of {result.file}, merged and resolved{variant}\n{result.text}")
+
+
+def show_lock(console: Console, result: LockResult) -> None:
+    console.print(f"{result.file}: {'written' if result.changed else 'unchanged'}, tree {result.tree}")
+    for line in result.differences:
+        console.print(f"  {line}")
+
+
+def show_render(console: Console, result: RenderResult) -> None:
+    variant = f" ({result.variant})" if result.variant else ""
+    console.print(f"release {result.release} of stack {result.stack}{variant}, tree {result.tree}")
+    for name in result.written:
+        console.print(f"  {result.out.rstrip('/')}/{name}")
+    for name in result.removed:
+        console.print(f"  {result.out.rstrip('/')}/{name}  removed: this release has no such instance")
