@@ -142,8 +142,11 @@ class Git(Protocol):
 class Index(Protocol):
     """A package index, asked through pip as the user has configured it."""
 
-    def download(self, requirement: str, python_version: str | None = None) -> bytes:
-        """The wheel's bytes. Raises with pip's last words when there is none or no network."""
+    def download(self, requirement: str, python_version: str | None = None) -> bytes | None:
+        """The wheel's bytes, for CPython `python_version` (default: our own).
+
+        None when the index has no such wheel; raises with pip's last words when it cannot be asked.
+        """
         ...
 
 

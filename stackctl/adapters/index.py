@@ -25,7 +25,7 @@ class PipIndex:
         self._process = process
         self._files = files
 
-    def download(self, requirement: str, python_version: str | None = None) -> bytes:
+    def download(self, requirement: str, python_version: str | None = None) -> bytes | None:
         """A wheel for this interpreter, or for CPython `python_version` (`3.11`) on Linux, wherever we run."""
         if requirement.startswith("-"):
             raise StackctlError(f"{requirement!r} is no requirement", "Write NAME==VERSION.")
@@ -34,9 +34,11 @@ class PipIndex:
                 _argv(requirement, python_version, folder), env=_env(), cwd=folder, timeout=TIMEOUT
             )
             wheels = [name for name in self._files.list(folder) if name.endswith(".whl")]
-            if not done.ok or len(wheels) != 1:
-                raise _failure(requirement, done)
-            return self._files.read(str(Path(folder, wheels[0])))
+            if done.ok and len(wheels) == 1:
+                return self._files.read(str(Path(folder, wheels[0])))
+            if _has_none(done):
+                return None
+            raise _failure(requirement, done)
 
 
 def _argv(requirement: str, python_version: str | None, folder: str) -> list[str]:
@@ -64,6 +66,12 @@ def _argv(requirement: str, python_version: str | None, folder: str) -> list[str
 def _env() -> dict[str, str]:
     """The user's own, but pip must not write compiled files or colours into what we read."""
     return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+
+
+def _has_none(done: Completed) -> bool:
+    """Pip says the same for an index that it cannot reach, after telling that it cannot reach it."""
+    said = done.stderr.decode("utf-8", "replace")
+    return "No matching distribution found" in said and not any(word in said for word in OFFLINE)
 
 
 def _failure(requirement: str, done: Completed) -> StackctlError:

@@ -10,6 +10,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from stackctl.core.patches.faults import FileKind
+
 # characters that HFS+ ignores when it compares names
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _SHORT_NAME = re.compile(r"git~[0-9]+\Z|gi[0-9a-f]{4}~[0-9]+\Z")
@@ -20,7 +22,7 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 class NameFault:
     """`kind` is the kind of the fault; `reason` completes the sentence `NAME: …`."""
 
-    kind: str
+    kind: FileKind
     reason: str
 
 

