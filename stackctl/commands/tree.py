@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stackctl.commands.base import fetch_base
+from stackctl.commands.workspace import shown
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log, misplaced
@@ -86,9 +87,8 @@ def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
 
 
 def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
-    """The tree of some of the queue's patches, in the queue's order."""
-    whole = len(patches) == len(read.queue.patches)
-    walk = read.walk if whole else walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
+    """The tree of some of the queue's patches, in the order given."""
+    walk = judge(read, patches)
     if walk.faults:
         raise error_of(list(walk.faults.values()))
     work = [(_data_for_git(patch, walk.landings), patch.strip) for patch in patches]
@@ -104,14 +104,21 @@ def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> Patched
     return PatchedTree(read.queue.base, applied.tree, tuple(patches), _offsets(walk.landings))
 
 
+def judge(read: Read, patches: Sequence[Patch]) -> Walk:
+    """How some of the queue's patches fare, without making their tree."""
+    if tuple(patches) == read.queue.patches:
+        return read.walk
+    return walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
+
+
 def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, ParsedPatch]]:
     names = _all_patches(stack)
     out = {element.name for element in stack.variant.without if element.kind == "patch"}
-    faults: list[Fault] = list(duplicate_names(names, [_file_of(stack, name) for name in names]))
+    faults = list(duplicate_names(names, [shown(ports, _file_of(stack, name)) for name in names]))
     parsed: list[tuple[PatchName, ParsedPatch]] = []
     for name in names:
         file = _file_of(stack, name)
-        result = _unreadable(ports, file) or parse(ports.files.read(file), file)
+        result = _parse_file(ports, file)
         if isinstance(result, ParsedPatch):
             parsed.append((name, result))
         elif name not in out:  # a broken file may be left out
@@ -121,14 +128,13 @@ def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, Pars
     return parsed
 
 
-def _unreadable(ports: Ports, file: str) -> Fault | None:
-    if not ports.files.exists(file):
-        return Fault("not-a-patch", file, None, "there is no such file", "Name a file of patches/, without `.patch`.")
+def _parse_file(ports: Ports, file: str) -> ParsedPatch | Fault:
+    name = shown(ports, file)
     try:
-        ports.files.read(file)
+        return parse(ports.files.read(file), name)
     except StackctlError as error:
-        return Fault("not-a-patch", file, None, error.message, error.hint)
-    return None
+        hint = error.hint or "A stack names files of patches/, without `.patch`."
+        return Fault("not-a-patch", name, None, error.message, hint)
 
 
 def _all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:

@@ -1,0 +1,181 @@
+"""The verbs that look at a patch queue: list, show, diff, verify. None of them changes a file of the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from stackctl.commands.gather import load
+from stackctl.commands.selection import Selection
+from stackctl.commands.tree import Read, apply_patches, compose, judge, read_queue
+from stackctl.core.names import PatchName, TreeId
+from stackctl.core.patches.depend import closure
+from stackctl.core.patches.inventory import Row, inventory, needed_by, needs_of, remarks
+from stackctl.core.patches.values import Header, Need, Offset, Patch, PatchedTree, Queue
+from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.core.stack.variant import leave_out
+from stackctl.errors import PatchConflict, UsageError
+from stackctl.ports import Ports
+
+
+@dataclass(frozen=True)
+class PatchList:
+    stack: str
+    variant: str
+    base: TreeId
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class ShownPatch:
+    """`text` is the file as it is; `row.order` its place in the queue."""
+
+    row: Row
+    file: str
+    header: Header
+    strip: int
+    paths: tuple[str, ...]
+    needs: tuple[Need, ...]
+    needed_by: tuple[Need, ...]
+    offsets: tuple[Offset, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class QueueDiff:
+    stack: str
+    variant: str
+    base: TreeId
+    tree: TreeId
+    text: str
+
+
+@dataclass(frozen=True)
+class PatchVerdict:
+    """`verdict`: clean, offset (places in `offsets`), or conflict (`reason`, with the place and what to do).
+
+    `alone`: the tree of the patch and what it needs, nothing else; None with a conflict.
+    """
+
+    name: PatchName
+    verdict: str
+    closure: tuple[PatchName, ...]
+    alone: TreeId | None = None
+    offsets: tuple[Offset, ...] = ()
+    reason: str | None = None
+    hint: str | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class VerifyReport:
+    """`tree`: of the whole queue; `regrouped`: of the same patches, each right after what it needs."""
+
+    stack: str
+    variant: str
+    base: TreeId
+    verdicts: tuple[PatchVerdict, ...]
+    tree: TreeId | None
+    regrouped: TreeId | None
+
+    @property
+    def exit(self) -> int:
+        """3 with a conflict; 1 when the order of independent patches changes the tree."""
+        if any(verdict.verdict == "conflict" for verdict in self.verdicts):
+            return PatchConflict.exit_code
+        return 0 if self.tree == self.regrouped else 1
+
+
+def list_patches(ports: Ports, selection: Selection) -> PatchList:
+    """The queue in order. Raises InvalidFile for broken patch files; conflicts are in the rows."""
+    stack, read, patches = _read(ports, selection)
+    names = {patch.name for patch in patches}
+    rows = tuple(row for row in inventory(read.queue) if row.name in names)
+    return PatchList(stack.name, str(stack.variant), read.queue.base, rows)
+
+
+def show_patch(ports: Ports, name: str, selection: Selection) -> ShownPatch:
+    """One patch of the stack. Raises UsageError when the queue has none of that name."""
+    queue = read_queue(ports, load(ports, selection)).queue
+    patch = _named(queue, name)
+    return ShownPatch(
+        next(row for row in inventory(queue) if row.name == patch.name),
+        patch.file,
+        patch.header,
+        patch.strip,
+        tuple(section.path for section in patch.files),
+        needs_of(queue.needs, patch.name),
+        needed_by(queue.needs, patch.name),
+        tuple(offset for offset in queue.offsets if offset.patch == patch.name),
+        patch.data.decode("utf-8", "surrogateescape"),
+    )
+
+
+def diff_queue(ports: Ports, selection: Selection, stat: bool = False) -> QueueDiff:
+    """The whole queue against the base as one diff. Raises PatchConflict."""
+    stack, tree = compose(ports, load(ports, selection))
+    text = ports.git.diff(tree.base, tree.tree, stat=stat)
+    return QueueDiff(stack.name, str(stack.variant), tree.base, tree.tree, text)
+
+
+def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
+    """Each patch alone with what it needs, and the whole in two orders. Conflicts are told, not raised."""
+    stack, read, patches = _read(ports, selection)
+    walk = judge(read, patches)
+    moved = [Offset(each.patch, each.file, each.hunk, each.at, each.offset) for each in walk.landings if each.offset]
+    verdicts: list[PatchVerdict] = []
+    for number, patch in enumerate(patches, 1):
+        ports.progress.live(f"verifying {number} of {len(patches)}: {patch.name}")
+        fault = walk.faults.get(patch.name)
+        if fault:
+            problem = fault.problem()
+            verdict = PatchVerdict(patch.name, "conflict", (), reason=str(problem), hint=problem.hint)
+        else:
+            offsets = tuple(offset for offset in moved if offset.patch == patch.name)
+            verdict = _alone(ports, read, patch, offsets)
+        verdicts.append(verdict)
+    whole, regrouped = None, None
+    if not any(verdict.verdict == "conflict" for verdict in verdicts):
+        whole = apply_patches(ports, read, patches).tree
+        regrouped = apply_patches(ports, read, _regrouped(read.queue, patches)).tree
+    return VerifyReport(stack.name, str(stack.variant), read.queue.base, tuple(verdicts), whole, regrouped)
+
+
+def _read(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Read, list[Patch]]:
+    """The stack without what is left out, the whole queue as read, and those patches of it that are left."""
+    stack = load(ports, selection)
+    read = read_queue(ports, stack)
+    taken = leave_out(stack, read.queue.needs)
+    return taken, read, [patch for patch in read.queue.patches if patch.name in taken.patches]
+
+
+def _named(queue: Queue, name: str) -> Patch:
+    wanted = name.removesuffix(".patch").removeprefix("patches/").removeprefix("patch:")
+    found = next((patch for patch in queue.patches if patch.name == wanted), None)
+    if found:
+        return found
+    close = get_close_matches(wanted, [patch.name for patch in queue.patches], 1)
+    hint = f"Did you mean {close[0]}?" if close else "`stackctl patches list` names them."
+    raise UsageError(f"the queue has no patch {name}", hint)
+
+
+def _alone(ports: Ports, read: Read, patch: Patch, offsets: tuple[Offset, ...]) -> PatchVerdict:
+    names = closure(read.queue.needs, [patch.name])
+    chosen = [each for each in read.queue.patches if each.name in names]
+    listed = tuple(each.name for each in chosen)
+    try:
+        tree: PatchedTree = apply_patches(ports, read, chosen)
+    except PatchConflict as error:
+        return PatchVerdict(patch.name, "conflict", listed, reason=str(error), hint=error.hint, remarks=remarks(patch))
+    word = "offset" if offsets else "clean"
+    return PatchVerdict(patch.name, word, listed, tree.tree, offsets, remarks=remarks(patch))
+
+
+def _regrouped(queue: Queue, patches: Sequence[Patch]) -> list[Patch]:
+    """From the last patch to the first, each after all that it needs: another order that must give the same tree."""
+    order: list[Patch] = []
+    for last in reversed(patches):
+        names = closure(queue.needs, [last.name])
+        order += [patch for patch in patches if patch.name in names and patch not in order]
+    return order

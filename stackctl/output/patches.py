@@ -1,0 +1,107 @@
+"""How a patch queue looks: its list, one patch, the whole as a diff, and the verdicts of a verification."""
+
+from __future__ import annotations
+
+from stackctl.commands.patches import PatchList, PatchVerdict, QueueDiff, ShownPatch, VerifyReport
+from stackctl.core.patches.values import Need
+from stackctl.output.console import Console
+
+NARROW = 100  # columns below which a row is written as lines
+STYLES = {"clean": "green", "offset": "yellow", "conflict": "red"}
+
+
+def show_list(console: Console, result: PatchList) -> None:
+    if result.variant:
+        console.print(f"{result.stack} {result.variant}", style="yellow")
+    if not result.rows:
+        console.print(f"{result.stack} has no patches")
+        return
+    if console.width < NARROW:
+        _show_lines(console, result)
+        return
+    table = console.table(">#", "patch", "title", "area", ">files", ">+", ">-", "upstream", "needs")
+    table.columns[1].overflow = "fold"  # a name must be there to be copied
+    for row in result.rows:
+        needs = ", ".join(row.needs)
+        state = row.conflict or row.upstream or "not said"
+        numbers = (str(row.files), str(row.added), str(row.removed))
+        table.add_row(
+            str(row.order), row.name, row.title or "no title", row.area or "not said", *numbers, state, needs,
+            style="red" if row.conflict else None,
+        )  # fmt: skip
+    console.print(table)
+
+
+def _show_lines(console: Console, result: PatchList) -> None:
+    for row in result.rows:
+        console.print(f"{row.order}  {row.name}  +{row.added} -{row.removed} in {row.files}")
+        console.print(f"   {row.title or 'no title'}")
+        console.print(f"   {row.area or 'no area'}, upstream {row.upstream or 'not said'}")
+        if row.needs:
+            console.print(f"   needs {', '.join(row.needs)}")
+        if row.conflict:
+            console.print(f"   {row.conflict}", style="red")
+
+
+def show_patch(console: Console, result: ShownPatch) -> None:
+    """What stackctl knows about it goes before the file, in lines that a patch reader skips."""
+    lines = [
+        f"{result.row.name}: patch {result.row.order} of the queue, +{result.row.added} -{result.row.removed}",
+        f"file: {result.file}",
+        f"sha256: {result.row.sha256}",
+        f"strip level: {result.strip}",
+        *(f"needs {need.needs}: {_why(need)}" for need in result.needs),
+        *(f"needed by {need.patch}: {_why(need)}" for need in result.needed_by),
+        *(f"offset: {each.file}, hunk {each.hunk}, {each.offset:+d}, at {each.at}" for each in result.offsets),
+        *(f"remark: {remark}" for remark in result.row.remarks),
+    ]
+    if result.row.conflict:
+        lines.append(f"conflict: {result.row.conflict}")
+    console.raw("".join(f"# {line}\n" for line in lines) + "\n" + result.text)
+
+
+def _why(need: Need) -> str:
+    if need.reason == "declared":
+        return "its header says so"
+    reasons = {
+        "content": "it changes lines that the other wrote",
+        "context": "it stands beside lines that the other wrote",
+        "tombstone": "it reaches over lines that the other deleted",
+        "file": "the other made, moved or took away the file",
+    }
+    return f"{reasons[need.reason]} ({need.file}, line {need.line} of the patch)"
+
+
+def show_diff(console: Console, result: QueueDiff) -> None:
+    if result.variant:
+        console.note(f"{result.stack} {result.variant}")
+    console.raw(result.text)
+
+
+def show_verify(console: Console, result: VerifyReport) -> None:
+    if result.variant:
+        console.print(f"{result.stack} {result.variant}", style="yellow")
+    for verdict in result.verdicts:
+        _show_verdict(console, verdict)
+    if result.tree is None:
+        console.print("the queue does not apply as a whole", style="red")
+    elif result.tree == result.regrouped:
+        console.print(f"tree {result.tree}, the same in another order of independent patches", style="green")
+    else:
+        console.print(
+            f"tree {result.tree}, but {result.regrouped} in another order: a need is not declared", style="red"
+        )
+
+
+def _show_verdict(console: Console, verdict: PatchVerdict) -> None:
+    others = [name for name in verdict.closure if name != verdict.name]
+    needs = f"  with {', '.join(others)}" if others else ""
+    console.print(f"{verdict.verdict:9} {verdict.name}{needs}", style=STYLES[verdict.verdict])
+    if verdict.reason:
+        console.print(f"          {verdict.reason}")
+    if verdict.hint:
+        console.print(f"          {verdict.hint}")
+    for each in verdict.offsets:
+        console.print(f"          {each.file}, hunk {each.hunk}: {each.offset:+d}, at line {each.at}")
+    for remark in verdict.remarks:
+        console.print(f"          remark: {remark}")
