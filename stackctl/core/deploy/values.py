@@ -40,11 +40,14 @@ class Release:
         return self.launches[-1].url
 
 
+Outcome = Literal["deployed", "kept", "planned"]
+
+
 @dataclass(frozen=True)
 class DeployResult:
     """`outcome`: deployed, or kept (this very release served already and passed its gate again)."""
 
-    outcome: Literal["deployed", "kept", "planned"]
+    outcome: Outcome
     stack: str
     release: ReleaseId
     variant: str

@@ -1,0 +1,67 @@
+"""From one release to another on a host: the part that deploy, restart, rollback and stop have in common.
+
+Also what its end means for the user: words and exit code.
+"""
+
+from __future__ import annotations
+
+from stackctl.commands import follow
+from stackctl.commands.follow import Watched
+from stackctl.commands.holding import Hold
+from stackctl.commands.site import Site
+from stackctl.core.deploy.cutover import Cutover, Kind
+from stackctl.core.deploy.facts import HostFacts
+from stackctl.core.deploy.record import Record
+from stackctl.errors import GateFailed, RollbackFailed, StackctlError
+
+
+def cut_over(site: Site, hold: Hold, kind: Kind, facts: HostFacts, new: str) -> Watched:
+    """To `new`, or to nothing. Whatever serves now comes back when it fails. Raises as `raise_unless_up`."""
+    old = "" if kind == "stop" else facts.served or ""
+    cutover = Cutover(
+        site.stack.name,
+        hold.attempt,
+        kind,
+        facts.root,
+        site.python,
+        f"{facts.root}/probes.py",
+        new,
+        old,
+        site.stack.timeouts,
+    )
+    watched = follow.run(site, hold, cutover)
+    raise_unless_up(site, watched)
+    return watched
+
+
+def raise_unless_up(site: Site, watched: Watched) -> None:
+    """StackctlError: nothing serves. GateFailed: the old one serves again. RollbackFailed: not even that."""
+    status = watched.status
+    if status.state in ("committed", "stopped"):
+        return
+    detail = f"\n{watched.failure}" if watched.failure else f": {status.message}"
+    if status.kind == "stop":
+        raise StackctlError(
+            f"{site.name}: could not end all processes{detail}", f"Look: stackctl status {site.stack.name}."
+        )
+    failed = f"{site.name}: release {status.release} did not come up"
+    logs = f"Its logs: ~/.stackctl/{site.stack.name}/releases/{status.release}/run/ there."
+    if status.state == "restored":
+        raise GateFailed(f"{failed}; {status.old} serves again, and passed its gate{detail}", logs)
+    if status.state == "broken":
+        raise RollbackFailed(
+            f"{failed}, and what served before did not come back: nothing serves{detail}",
+            f"Look: stackctl status {site.stack.name}; then deploy a release that works. {logs}",
+        )
+    raise StackctlError(f"{failed}; it was stopped, and nothing serves{detail}", logs)
+
+
+def gate_again(site: Site, record: Record, facts: HostFacts) -> str | None:
+    """Ask the serving release what a new one is asked. None: it passed; else what it failed at."""
+    site.host.put(f"{facts.root}/probes.py", site.program("gate").encode())
+    limit = site.stack.timeouts.probe * (4 + max(3, site.stack.gate.requests)) + 60.0
+    folder = f"{facts.root}/releases/{record.release}"
+    argv = (site.python, "-I", "-B", f"{facts.root}/probes.py", "gate", folder)
+    with site.ports.progress.step(f"{site.name}: gate of release {record.release}"):
+        done = site.host.run(argv, timeout=limit)
+    return None if done.ok else (done.stdout or done.stderr).decode("utf-8", "replace").strip()

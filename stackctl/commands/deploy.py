@@ -1,0 +1,138 @@
+"""Replaces what a stack serves by the release that its file says: look, plan, prepare, cut over, gate.
+
+Everything that can refuse does so before anything is stopped. The cut-over itself runs on the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from stackctl.commands import follow, preparing
+from stackctl.commands.cutting import cut_over, gate_again, raise_unless_up
+from stackctl.commands.holding import Busy, Hold, held
+from stackctl.commands.release import release as make_release
+from stackctl.commands.selection import Selection
+from stackctl.commands.site import Site, site_of
+from stackctl.core.deploy.facts import HostFacts
+from stackctl.core.deploy.journal import start_seconds
+from stackctl.core.deploy.plan import decide, sentences
+from stackctl.core.deploy.record import Made, Record, record_of
+from stackctl.core.deploy.values import DeployResult, Outcome, Release
+from stackctl.core.names import ReleaseId
+from stackctl.core.stack.unsupported import refusals
+from stackctl.errors import Interrupted, InvalidFile, StackctlError
+from stackctl.ports import Ports
+
+
+@dataclass(frozen=True)
+class DeployRequest:
+    """`wait`: seconds to wait for a hold. `yes`: do not ask before something that serves on production is replaced."""
+
+    selection: Selection
+    dry_run: bool = False
+    yes: bool = False
+    wait: float | None = None
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One deploy under its hold."""
+
+    site: Site
+    hold: Hold
+    release: Release
+    record: Record
+
+
+def deploy(ports: Ports, request: DeployRequest) -> DeployResult:
+    """Raises StackctlError (refused, or failed and nothing serves), Held, GateFailed, RollbackFailed, Interrupted."""
+    release = make_release(ports, request.selection)
+    if problems := refusals(release.stack, "deploy"):
+        raise InvalidFile(problems)
+    with site_of(ports, release.stack) as site:
+        made = Made(ports.who.user(), ports.clock.now(), version("stackctl"), site.python)
+        record = record_of(release, made)
+        if request.dry_run:
+            return _planned(site, release, record)
+        try:
+            with held(site, "stackctl deploy", request.wait) as hold:
+                return _deploy(Attempt(site, hold, release, record), request)
+        except Busy as busy:
+            return _join(site, release, record, busy)
+
+
+def _planned(site: Site, release: Release, record: Record) -> DeployResult:
+    facts = prepared = None
+    warnings: tuple[str, ...] = ()
+    try:
+        facts = site.look(release=release.id)
+        prepared = preparing.look(site, record, None)
+    except StackctlError as error:
+        warnings = (error.message,)
+    plan = sentences(release, record, facts, prepared)
+    result = _result(release, record, "planned", facts.served if facts else None)
+    return replace(result, plan=plan, warnings=warnings)
+
+
+def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
+    site, hold, release, record = attempt.site, attempt.hold, attempt.release, attempt.record
+    try:
+        facts = site.look(release=release.id, attempt=hold.attempt)
+        _confirm(site, facts, release, request.yes)
+        _prepare(attempt, facts)
+        if decide(release.id, facts) == "keep":
+            failure = gate_again(site, record, facts)
+            if failure is None:
+                return _kept(release, record, facts)
+            site.ports.progress.say(
+                f"{site.name}: {release.id} serves but fails its gate, so it is started anew: {failure}"
+            )
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted before the cut-over: nothing was stopped, and the hold is free again") from None
+    watched = cut_over(site, hold, "deploy", facts, release.id)
+    preparing.prune(site, release.stack.keep_releases)
+    return _result(release, record, "deployed", facts.served, start_seconds(watched.status))
+
+
+def _prepare(attempt: Attempt, facts: HostFacts) -> None:
+    site, release, record = attempt.site, attempt.release, attempt.record
+    preparing.upload_tree(site, facts, record, attempt.hold.attempt)
+    with site.ports.progress.step(f"{site.name}: prepare release {release.id}"):
+        preparing.prepare(site, release, record, facts, attempt.hold.attempt)
+
+
+def _confirm(site: Site, facts: HostFacts, release: Release, yes: bool) -> None:
+    """On production, what serves is replaced only by somebody who said so."""
+    if yes or site.host.spec.purpose != "production" or not facts.served or decide(release.id, facts) == "keep":
+        return
+    there = f"{site.name} is production and serves {facts.served}"
+    answer = site.ports.who.confirm(f"{there}: replace it by {release.id}?")
+    if answer is None:
+        raise StackctlError(f"{there}, and there is no terminal to ask on: not deployed", "Say --yes.")
+    if not answer:
+        raise StackctlError("not deployed: nothing was touched")
+
+
+def _kept(release: Release, record: Record, facts: HostFacts) -> DeployResult:
+    took = float(facts.deployed.get(release.id, {}).get("start_seconds", 0.0))
+    return _result(release, record, "kept", facts.previous, took)
+
+
+def _join(site: Site, release: Release, record: Record, busy: Busy) -> DeployResult:
+    """A cut-over to this very release goes on without its client: become its client."""
+    running = busy.status
+    if running is None or running.release != release.id:
+        raise busy
+    site.ports.progress.say(f"{site.name}: a cut-over to {release.id} goes on there already; watching it")
+    facts = site.look(release=release.id)
+    watched = follow.watch(site, facts.root, running.attempt)
+    raise_unless_up(site, watched)
+    previous = ReleaseId(running.old) if running.old else None
+    return _result(release, record, "deployed", previous, start_seconds(watched.status))
+
+
+def _result(
+    release: Release, record: Record, outcome: Outcome, previous: ReleaseId | None, took: float = 0.0
+) -> DeployResult:
+    return DeployResult(outcome, record.stack, release.id, record.variant, record.url, previous, took)

@@ -1,0 +1,100 @@
+"""What happens on a host before anything is stopped: tree, files, secrets, and every reason to refuse, at once."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from stackctl.commands.site import Site
+from stackctl.core.deploy.archive import archive
+from stackctl.core.deploy.cutover import release_files
+from stackctl.core.deploy.facts import HostFacts, Prepared, parse_prepared
+from stackctl.core.deploy.record import Record
+from stackctl.core.deploy.refuse import refusals
+from stackctl.core.deploy.values import Release
+from stackctl.errors import InvalidFile, StackctlError
+
+UPLOAD = 1800.0  # seconds that a tree may take
+IMPORTS = 300.0  # seconds that all checks may take; a first import of torch is slow
+MODULES = {"sglang-router": "sglang_router.sglang_router_rs"}  # distribution -> what proves that it works
+
+
+def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> None:
+    """Once for each tree id."""
+    if facts.has_tree(record.tree):
+        return
+    entries = site.ports.git.list(record.tree)
+    size = sum(entry.size for entry in entries)
+    if facts.free < 3 * size:
+        raise StackctlError(
+            f"{site.name}: {facts.free >> 20} MiB are free, the tree needs {3 * size >> 20}", "Make room."
+        )
+    with site.ports.progress.step(f"{site.name}: upload tree {record.tree[:12]} ({len(entries)} files)"):
+        contents = site.ports.git.read(record.tree, [entry.path for entry in entries])
+        said = site.ask("tree", {"tree": record.tree, "attempt": attempt}, archive(entries, contents), UPLOAD)
+    if said["tree"] != record.tree:
+        raise StackctlError(f"{site.name}: the tree did not arrive whole: {said['problem']}", "Try again.")
+
+
+def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str = "") -> Prepared:
+    """Facts that could refuse a start. With `files` they are written first, else nothing changes."""
+    request = {
+        "attempt": attempt,
+        "tree": record.tree,
+        "module": record.module,
+        "paths": [],
+        "packages": {name: MODULES.get(name, name.replace("-", "_")) for name in record.packages},
+        "ports": list(record.ports),
+        "cards": list(record.cards),
+    }
+    if files is not None:
+        request["files"] = files
+    return parse_prepared(site.ask("prepare", request, timeout=IMPORTS))
+
+
+def prepare(site: Site, release: Release, record: Record, facts: HostFacts, attempt: str) -> None:
+    """Write the release's folder and refuse, with all reasons, what could not start."""
+    write_secrets(site, record)
+    program = site.ports.templates.onhost("instance.sh")
+    files = release_files(release, record, facts.root, {"instance.sh": program})
+    found = look(site, record, {f"releases/{record.release}/{name}": text for name, text in files.items()}, attempt)
+    refuse(record, facts, found)
+
+
+def refuse(record: Record, facts: HostFacts, found: Prepared) -> None:
+    if found.tree is None:
+        found = replace(found, tree=("it is not there",))
+    if problems := refusals(record, facts, found):
+        raise Refused(problems, "Nothing was stopped.")
+
+
+class Refused(InvalidFile):
+    """All reasons not to start, as one error; exit 1."""
+
+    exit_code = 1
+
+
+def write_secrets(site: Site, record: Record) -> None:
+    """Those that are in our environment go to the host's `env` file (0600); what is there already stays."""
+    given = {name: value for name in record.secrets if (value := site.ports.who.env(name)) is not None}
+    if not given:
+        return
+    for name, value in given.items():
+        if "\n" in value or "\0" in value:
+            raise StackctlError(f"the secret {name} has more than one line", "A secret is one line of text.")
+    path = f"{site.root}/env"
+    there = (site.host.get(path) or b"").decode("utf-8", "replace").splitlines()
+    kept = [line for line in there if line.partition("=")[0] not in given]
+    lines = [*kept, *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
+    site.host.put(path, "".join(f"{line}\n" for line in lines).encode(), 0o600)
+
+
+def prune(site: Site, keep: int) -> None:
+    """Old releases and trees; a failure here undoes no deploy."""
+    try:
+        gone = site.ask("prune", {"keep": keep}, timeout=120.0)
+    except StackctlError as error:
+        site.ports.progress.say(f"{site.name}: old releases stay for now: {error.message}")
+        return
+    if gone["releases"]:
+        site.ports.progress.say(f"{site.name}: removed old releases {', '.join(gone['releases'])}")

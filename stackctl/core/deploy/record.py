@@ -1,0 +1,131 @@
+"""What a release's folder says about it: enough to start, gate, show and roll back to it without its stack file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from stackctl.core.deploy.values import Release
+from stackctl.core.names import ReleaseId, TreeId
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RecordedLaunch:
+    """One instance: `url` as others reach it, `ports` all that it listens on as far as the stack says."""
+
+    instance: str
+    role: str
+    url: str
+    argv: tuple[str, ...]
+    ports: tuple[int, ...]
+    gpus: tuple[int, ...] = ()
+
+    @property
+    def inside(self) -> str:
+        """As its own host reaches it: what a router or an engine binds always holds loopback."""
+        return f"http://127.0.0.1:{self.ports[0]}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """`when` in seconds since the epoch; `variant` is empty when it is what the stack file said."""
+
+    release: ReleaseId
+    stack: str
+    variant: str
+    host: str
+    python: str
+    tree: TreeId
+    base: TreeId
+    module: str
+    packages: Mapping[str, str]  # distribution -> version that the stack pins
+    launches: tuple[RecordedLaunch, ...]
+    secrets: tuple[str, ...]
+    who: str
+    when: float
+    stackctl: str
+
+    @property
+    def url(self) -> str:
+        return self.launches[-1].url
+
+    @property
+    def cards(self) -> tuple[int, ...]:
+        return tuple(sorted({card for launch in self.launches for card in launch.gpus}))
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return tuple(sorted({port for launch in self.launches for port in launch.ports}))
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        return tuple(launch.instance for launch in self.launches if launch.role != "router")
+
+    @property
+    def router(self) -> str:
+        """Empty when there is none."""
+        return next((launch.instance for launch in self.launches if launch.role == "router"), "")
+
+
+@dataclass(frozen=True)
+class Made:
+    """By whom, when (seconds since the epoch), with which stackctl, with which interpreter of the host."""
+
+    who: str
+    when: float
+    stackctl: str
+    python: str
+
+
+def record_of(release: Release, made: Made) -> Record:
+    stack = release.stack
+    instances = {instance.id: instance for instance in stack.instances}
+    launches = tuple(
+        RecordedLaunch(
+            launch.instance,
+            launch.role,
+            launch.url,
+            launch.argv,
+            tuple(port for port in (launch.port, instances[launch.instance].bootstrap_port) if port is not None),
+            instances[launch.instance].gpus,
+        )
+        for launch in release.launches
+    )
+    return Record(
+        release.id,
+        stack.name,
+        str(stack.variant),
+        release.launches[0].host,
+        made.python,
+        release.tree.tree,
+        release.tree.base,
+        stack.serve.module,
+        dict([stack.router_package.split("==")]) if stack.router_package else {},
+        launches,
+        stack.secrets,
+        made.who,
+        made.when,
+        made.stackctl,
+    )
+
+
+def to_json(record: Record) -> str:
+    return json.dumps({"format": FORMAT, **asdict(record)}, indent=1, sort_keys=True) + "\n"
+
+
+def from_json(value: object) -> Record | None:
+    """None when it is no record of this format."""
+    if not isinstance(value, Mapping) or value.get("format") != FORMAT:
+        return None
+    rest = {key: item for key, item in value.items() if key != "format"}
+    launches = tuple(
+        RecordedLaunch(
+            **{**item, "argv": tuple(item["argv"]), "ports": tuple(item["ports"]), "gpus": tuple(item["gpus"])}
+        )
+        for item in rest.pop("launches")
+    )
+    secrets = tuple(rest.pop("secrets"))
+    return Record(launches=launches, secrets=secrets, **rest)

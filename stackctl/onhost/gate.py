@@ -1,0 +1,114 @@
+"""What the cut-over asks of a host's interpreter: end what runs, wait for cards and health, and pass the gate.
+
+    gate.py stop ROOT DRAIN            end all processes of the stack
+    gate.py cards ROOT SECONDS CARD…   wait until the cards are free
+    gate.py wait RELEASE-DIR SECONDS INSTANCE…   until each /health is 200; fails at once when one exits
+    gate.py gate RELEASE-DIR [SECONDS INSTANCE…]   wait for these, then: what a release must pass to count as up
+
+Prose on stdout, exit 0 or 1. It decides nothing beyond that.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from stackctl.onhost import cards, probe, procs
+
+TAIL = 25  # lines of a log
+
+
+def main(words: list[str]) -> int:
+    verb, place, *rest = words
+    if verb == "stop":
+        return stop(place, float(rest[0]))
+    if verb == "cards":
+        return free(place, float(rest[0]), {int(word) for word in rest[1:]})
+    config = json.loads(Path(place, "gate.json").read_text())
+    if verb == "wait":
+        return wait(Path(place), config, float(rest[0]), rest[1:])
+    if rest and wait(Path(place), config, float(rest[0]), rest[1:]):
+        return 1
+    return gate(Path(place), config)
+
+
+def stop(root: str, drain: float) -> int:
+    killed, left = procs.stop(root, drain)
+    if killed:
+        print("killed after {:g} s without an end: {}".format(drain, ", ".join(map(str, killed))))
+    for pid in left:
+        print("still there: {pid} ({user}) {command}".format(**procs.describe(pid)))
+    return 1 if left else 0
+
+
+def free(root: str, seconds: float, wanted: set[int]) -> int:
+    problem = cards.wait_free(root, seconds, wanted)
+    print(problem or "free")
+    return 1 if problem else 0
+
+
+def wait(folder: Path, config: dict[str, Any], seconds: float, names: list[str]) -> int:
+    """Asks often at first, then once a second. A refused connection or a 503 means: not yet."""
+    began = time.monotonic()
+    waiting = [launch for launch in config["launches"] if launch["instance"] in names]
+    pause = 0.05
+    while waiting:
+        for launch in list(waiting):
+            if not _alive(folder, launch["instance"]):
+                print(_exited(folder, launch["instance"]))
+                return 1
+            if probe.get(launch["ask"] + launch["ready"], config["probe"]).status == 200:
+                waiting.remove(launch)
+        if waiting and time.monotonic() - began > seconds:
+            name = waiting[0]["instance"]
+            print(f"{name} is not healthy after {seconds:g} s; the end of its log:\n{_tail(folder, name)}")
+            return 1
+        if waiting:
+            time.sleep(pause)
+            pause = min(1.0, pause * 1.1)
+    return 0
+
+
+def _alive(folder: Path, instance: str) -> bool:
+    """Alive, or so young that it is not written down yet."""
+    if (folder / "run" / (instance + ".exit")).exists():
+        return False
+    root = str(folder.parent.parent)
+    return any(item.alive for item in procs.recorded(root) if (item.release, item.instance) == (folder.name, instance))
+
+
+def _exited(folder: Path, instance: str) -> str:
+    try:
+        code = (folder / "run" / (instance + ".exit")).read_text().split()[0]
+    except (OSError, IndexError):
+        code = "unknown"
+    return f"{instance} exited with {code} while it started; the end of its log:\n{_tail(folder, instance)}"
+
+
+def _tail(folder: Path, instance: str) -> str:
+    try:
+        text = (folder / "run" / (instance + ".log")).read_text(errors="replace")
+    except OSError:
+        return "(no log)"
+    return "\n".join("  | " + line[:300] for line in text.splitlines()[-TAIL:])
+
+
+def gate(folder: Path, config: dict[str, Any]) -> int:
+    """Identity of every worker, the router's list, then real generations. Stops at the first stage with a fault."""
+    dead = [item["instance"] for item in config["launches"] if not _alive(folder, item["instance"])]
+    if dead:
+        print("\n".join(_exited(folder, name) for name in dead))
+        return 1
+    for stage in (probe.workers, probe.router, probe.generations):
+        faults = stage(config)
+        if faults:
+            print("\n".join(faults))
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,98 @@
+"""Puts files of a release on this host and looks at everything that could refuse its start, without deciding.
+
+Stdin is a request in JSON, the answer is JSON on stdout:
+{root, files?: {path below root: text}, tree, module, paths, packages: {name: module}, ports, cards, attempt?}
+Without `files` nothing is written: so a plan can look too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from stackctl.onhost import cards, imports, procs, tree
+
+
+def main(request: dict[str, Any]) -> dict[str, Any]:
+    root = os.path.realpath(os.path.expanduser(request["root"]))
+    procs.beat(root, request.get("attempt"))
+    mine = set(procs.ours(root))
+    answer: dict[str, Any] = {
+        "versions": {name: imports.version(name) for name in request["packages"]},
+        "listeners": listeners(set(request["ports"]), mine),
+        "cards": cards.look(set(request["cards"]), mine) if request["cards"] else None,
+        "secrets": secret_names(Path(root, "env")),
+        "tree": None,
+    }
+    trees = Path(root, "trees")
+    if "files" in request:
+        put(Path(root), request["files"])
+        tree.link_natives(trees, request["tree"])
+    python = trees / request["tree"] / "python"
+    if python.parent.is_dir():
+        answer["tree"] = tree.verify(trees, request["tree"])
+    answer["imports"] = {
+        **imports.missing(request["module"], [str(python), *request["paths"]] if answer["tree"] == [] else []),
+        **{name: why for module in request["packages"].values() for name, why in imports.missing(module, []).items()},
+    }
+    if answer["tree"] != []:
+        answer["imports"].pop(request["module"], None)  # it may be in the tree: not known yet
+    return answer
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        aside = folder / (name + ".new")
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(text)
+        aside.chmod(0o755 if text.startswith("#!") else 0o644)
+        os.replace(aside, folder / name)
+
+
+def secret_names(path: Path) -> list[str]:
+    try:
+        return re.findall(r"^([A-Za-z_][A-Za-z0-9_]*)=", path.read_text(), re.M)
+    except OSError:
+        return []
+
+
+def listeners(ports: set[int], mine: set[int]) -> list[dict[str, Any]]:
+    """Who listens on these ports; `ours` when it is this stack. pid 0: a process of another user, not to be seen."""
+    sockets: dict[str, int] = {}
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            lines = Path(table).read_text().splitlines()[1:]
+        except OSError:
+            continue
+        for fields in (line.split() for line in lines):
+            port = int(fields[1].rpartition(":")[2], 16)
+            if fields[3] == "0A" and port in ports:
+                sockets[f"socket:[{fields[9]}]"] = port
+    owners = _owners(set(sockets)) if sockets else {}
+    return [
+        dict(procs.describe(pid) if pid else {"pid": 0, "user": "?", "command": "?"}, port=port, ours=pid in mine)
+        for inode, port in sorted(sockets.items(), key=lambda item: item[1])
+        for pid in (owners.get(inode, 0),)
+    ]
+
+
+def _owners(sockets: set[str]) -> dict[str, int]:
+    owners: dict[str, int] = {}
+    for pid in procs.everything():
+        folder = f"/proc/{pid}/fd"
+        try:
+            for name in os.listdir(folder):
+                target = os.readlink(os.path.join(folder, name))
+                if target in sockets:
+                    owners[target] = pid
+        except OSError:  # another user's, or gone meanwhile
+            continue
+    return owners
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.load(sys.stdin))))

@@ -1,0 +1,57 @@
+"""Removes releases beyond the newest N of a stack, and trees that no release is left of. Never what serves or is next.
+
+argv[1] is a request in JSON: {root, keep}; the answer is JSON on stdout: {releases: […], trees: […]} that went.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from stackctl.onhost import procs
+
+
+def main(request: dict[str, Any]) -> dict[str, Any]:
+    root = Path(os.path.realpath(os.path.expanduser(request["root"])))
+    folders = {folder.name: folder for folder in (root / "releases").glob("*") if folder.is_dir()}
+    kept = _kept(root, folders, int(request["keep"]))
+    gone = sorted(set(folders) - kept)
+    for name in gone:
+        shutil.rmtree(folders[name], ignore_errors=True)
+    used = {_tree(folders[name]) for name in kept}
+    trees = sorted(path.name for path in (root / "trees").glob("*") if path.is_dir() and path.name not in used)
+    for name in trees:
+        shutil.rmtree(root / "trees" / name, ignore_errors=True)
+        (root / "trees" / f"{name}.json").unlink(missing_ok=True)
+    return {"releases": gone, "trees": trees}
+
+
+def _kept(root: Path, folders: dict[str, Path], keep: int) -> set[str]:
+    """`current`, `previous`, those of a running or unfinished cut-over, those with a process, and the newest."""
+    status = procs.read_json(root / "status.json")
+    named = {
+        os.path.basename(os.readlink(root / link)) for link in ("current", "previous") if (root / link).is_symlink()
+    }
+    if isinstance(status, dict) and status.get("state") == "running":
+        named |= {str(status.get("release")), str(status.get("old"))}
+    named |= {item.release for item in procs.recorded(str(root)) if item.alive}
+    newest = sorted(folders, key=lambda name: _when(folders[name]), reverse=True)
+    return {name for name in (*newest[:keep], *named) if name in folders}
+
+
+def _when(folder: Path) -> float:
+    record = procs.read_json(folder / "record.json")
+    return float(record["when"]) if isinstance(record, dict) else 0.0
+
+
+def _tree(folder: Path) -> str | None:
+    record = procs.read_json(folder / "record.json")
+    return record["tree"] if isinstance(record, dict) else None
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))
