@@ -16,7 +16,7 @@ def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
     return Ports(
         git=_git(files),
         index=_index(process, files),
-        hosts=_hosts(),
+        hosts=_hosts(process),
         http=_http(),
         process=process,
         files=files,
@@ -39,10 +39,10 @@ def _index(process: LocalProcess, files: LocalFiles) -> Index:
     return PipIndex(process, files)
 
 
-def _hosts() -> Hosts:
+def _hosts(process: LocalProcess) -> Hosts:
     from stackctl.adapters.host import RealHosts
 
-    return RealHosts()
+    return RealHosts(process)
 
 
 def _http() -> Http:
