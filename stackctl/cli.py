@@ -8,104 +8,17 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
+from stackctl.app import App, selects
+from stackctl.cli_deploy import VERBS
 from stackctl.commands.selection import Selection
 from stackctl.errors import Interrupted, StackctlError
-from stackctl.output.console import Console
-from stackctl.ports import Ports
 
-T = TypeVar("T")
 TEST_CODES = {1: 125, 2: 129}  # `stackctl test` follows `git bisect run`: 1 means bad, and only that
-
-
-class App:
-    """What every verb gets: the console and, made on first use, the real ports."""
-
-    def __init__(self) -> None:
-        self.console = Console()
-        self.yes = False
-        self._ports: Ports | None = None
-
-    @property
-    def ports(self) -> Ports:
-        if self._ports is None:
-            from stackctl.wiring import real_ports
-
-            self._ports = real_ports(self.console.progress(), yes=self.yes)
-        return self._ports
-
-    def show(self, value: T, shower: Callable[[Console, T], None]) -> int:
-        """JSON or a picture of `value`; its exit code, 0 when it has none."""
-        if self.console.as_json:
-            self.console.json(value)
-        else:
-            shower(self.console, value)
-        code = getattr(value, "exit", 0)
-        return code if isinstance(code, int) else 0
-
-
-def _set(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    def callback(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
-        if value:
-            app = ctx.ensure_object(App)
-            setattr(app if name == "yes" else app.console, name, True)
-
-    return callback
-
-
-def common(command: Callable[..., int]) -> Callable[..., int]:
-    """--json, -v and -q, on every verb."""
-    for names, attribute, text in (
-        (("--json",), "as_json", "JSON on stdout, prose on stderr; never prompts."),
-        (("-v", "--verbose"), "verbose", "Say more; a traceback for a fault of stackctl itself."),
-        (("-q", "--quiet"), "quiet", "No progress."),
-    ):
-        command = click.option(
-            *names, is_flag=True, expose_value=False, is_eager=True, callback=_set(attribute), help=text
-        )(command)
-    return command
-
-
-def yes_option(command: Callable[..., int]) -> Callable[..., int]:
-    return click.option(
-        "-y", "--yes", is_flag=True, expose_value=False, envvar="STACKCTL_YES", callback=_set("yes"), help="Do not ask."
-    )(command)
-
-
-def selects(command: Callable[..., int]) -> Callable[..., int]:
-    """[STACK] --without … --with …, as one `selection` argument, and the common options."""
-
-    def run(
-        *args: object, stack: str | None, without: tuple[str, ...], with_patches: tuple[str, ...], **rest: object
-    ) -> int:
-        return command(*args, selection=Selection(stack, without, with_patches), **rest)
-
-    run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__dict__.update(command.__dict__)
-    wrapped: Callable[..., int] = run
-    for option in (
-        click.option(
-            "--with",
-            "with_patches",
-            multiple=True,
-            metavar="FILE.patch",
-            help="Add a patch after the queue (repeatable).",
-        ),
-        click.option(
-            "--without",
-            multiple=True,
-            metavar="ELEMENT",
-            help="Leave out patch:NAME, flag:NAME or env:NAME (repeatable).",
-        ),
-        click.argument("stack", required=False),
-    ):
-        wrapped = option(wrapped)
-    return common(wrapped)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -214,6 +127,24 @@ def patches_verify(app: App, selection: Selection) -> int:
     from stackctl.output.patches import show_verify
 
     return app.show(verify_queue(app.ports, selection), show_verify)
+
+
+@cli.command("test")
+@click.argument("name")
+@click.option("--url", metavar="URL", help="Test this server instead of the deployment; needs no stack.")
+@click.option("-c", "--concurrency", type=click.IntRange(1), metavar="N", help="Instead of the test's own.")
+@selects
+@click.pass_obj
+def test_verb(app: App, selection: Selection, name: str, url: str | None, concurrency: int | None) -> int:
+    """Run test NAME against what is deployed: 0 clean, 1 bad, 125 inconclusive, 129 wrong usage."""
+    from stackctl.commands.test import TestRequest, run_test
+    from stackctl.output.verify import show_report
+
+    return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
+
+
+for verb in VERBS:
+    cli.add_command(verb)
 
 
 def main(argv: Sequence[str]) -> int:

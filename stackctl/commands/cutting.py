@@ -5,13 +5,16 @@ Also what its end means for the user: words and exit code.
 
 from __future__ import annotations
 
-from stackctl.commands import follow
+from stackctl.commands import follow, preparing
 from stackctl.commands.follow import Watched
 from stackctl.commands.holding import Hold
 from stackctl.commands.site import Site
 from stackctl.core.deploy.cutover import Cutover, Kind
 from stackctl.core.deploy.facts import HostFacts
+from stackctl.core.deploy.journal import start_seconds
 from stackctl.core.deploy.record import Record
+from stackctl.core.deploy.values import DeployResult, Outcome
+from stackctl.core.names import ReleaseId
 from stackctl.errors import GateFailed, RollbackFailed, StackctlError
 
 
@@ -32,6 +35,33 @@ def cut_over(site: Site, hold: Hold, kind: Kind, facts: HostFacts, new: str) -> 
     watched = follow.run(site, hold, cutover)
     raise_unless_up(site, watched)
     return watched
+
+
+def replaced(site: Site, hold: Hold, kind: Kind, facts: HostFacts, release: ReleaseId) -> DeployResult:
+    """To a release whose folder is there already: checked, cut over, gated."""
+    record = facts.records.get(release)
+    if record is None:
+        raise StackctlError(
+            f"{site.name}: release {release} is not there", f"stackctl status {site.stack.name} --history"
+        )
+    with site.ports.progress.step(f"{site.name}: look whether {release} can start"):
+        preparing.refuse(record, facts, preparing.look(site, record, None, hold.attempt))
+    watched = cut_over(site, hold, kind, facts, release)
+    outcome: Outcome = "restarted" if kind == "restart" else "rolled back"
+    took = start_seconds(watched.status)
+    return DeployResult(outcome, record.stack, release, record.variant, record.url, facts.served, took)
+
+
+def confirm(site: Site, facts: HostFacts, what: str, yes: bool) -> None:
+    """On production, what serves is stopped only by somebody who said so."""
+    if yes or site.host.spec.purpose != "production" or not facts.served:
+        return
+    there = f"{site.name} is production and serves {facts.served}"
+    answer = site.ports.who.confirm(f"{there}: {what}?")
+    if answer is None:
+        raise StackctlError(f"{there}, and there is no terminal to ask on: nothing was touched", "Say --yes.")
+    if not answer:
+        raise StackctlError("nothing was touched")
 
 
 def raise_unless_up(site: Site, watched: Watched) -> None:

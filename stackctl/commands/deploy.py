@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from stackctl.commands import follow, preparing
-from stackctl.commands.cutting import cut_over, gate_again, raise_unless_up
+from stackctl.commands.cutting import confirm, cut_over, gate_again, raise_unless_up
 from stackctl.commands.holding import Busy, Hold, held
 from stackctl.commands.release import release as make_release
 from stackctl.commands.selection import Selection
@@ -79,7 +79,8 @@ def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
     site, hold, release, record = attempt.site, attempt.hold, attempt.release, attempt.record
     try:
         facts = site.look(release=release.id, attempt=hold.attempt)
-        _confirm(site, facts, release, request.yes)
+        if decide(release.id, facts) != "keep":
+            confirm(site, facts, f"replace it by {release.id}", request.yes)
         _prepare(attempt, facts)
         if decide(release.id, facts) == "keep":
             failure = gate_again(site, record, facts)
@@ -100,18 +101,6 @@ def _prepare(attempt: Attempt, facts: HostFacts) -> None:
     preparing.upload_tree(site, facts, record, attempt.hold.attempt)
     with site.ports.progress.step(f"{site.name}: prepare release {release.id}"):
         preparing.prepare(site, release, record, facts, attempt.hold.attempt)
-
-
-def _confirm(site: Site, facts: HostFacts, release: Release, yes: bool) -> None:
-    """On production, what serves is replaced only by somebody who said so."""
-    if yes or site.host.spec.purpose != "production" or not facts.served or decide(release.id, facts) == "keep":
-        return
-    there = f"{site.name} is production and serves {facts.served}"
-    answer = site.ports.who.confirm(f"{there}: replace it by {release.id}?")
-    if answer is None:
-        raise StackctlError(f"{there}, and there is no terminal to ask on: not deployed", "Say --yes.")
-    if not answer:
-        raise StackctlError("not deployed: nothing was touched")
 
 
 def _kept(release: Release, record: Record, facts: HostFacts) -> DeployResult:

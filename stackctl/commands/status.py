@@ -6,23 +6,75 @@ It never takes the hold and never changes anything.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
+from stackctl.commands.release import release
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.deploy.facts import HostFacts, Seen
 from stackctl.core.deploy.hold import told
+from stackctl.core.deploy.journal import Entry, entries
 from stackctl.core.deploy.record import Record, RecordedLaunch
 from stackctl.core.deploy.values import Deployment, InstanceState
 from stackctl.core.names import ReleaseId
+from stackctl.errors import StackctlError
 from stackctl.ports import Ports
 
 
-def status(ports: Ports, selection: Selection) -> Deployment:
-    """Raises StackctlError when the host cannot be asked."""
+def status(ports: Ports, selection: Selection, *, compare: bool = False) -> Deployment:
+    """`compare`: also make the release that the stack file says now, which takes a moment longer.
+
+    Raises StackctlError when the host cannot be asked.
+    """
     stack = load(ports, selection)
     with site_of(ports, stack) as site:
-        return deployment(stack.name, site.name, site.look(health=stack.timeouts.probe))
+        found = deployment(stack.name, site.name, site.look(health=stack.timeouts.probe))
+    return _compared(ports, selection, found) if compare and found.release else found
+
+
+def _compared(ports: Ports, selection: Selection, found: Deployment) -> Deployment:
+    """A variant is one only until the stack file agrees."""
+    try:
+        wanted = release(ports, selection)
+    except StackctlError as error:
+        note = f"what the stack file says now cannot be made: {error.message}"
+        return replace(found, notes=(*found.notes, note))
+    if wanted.id == found.release:
+        return replace(found, variant=str(wanted.stack.variant))
+    if found.variant:
+        return found
+    note = f"the stack file has changed: it says {wanted.id} now; `stackctl deploy {found.stack}` would start it"
+    return replace(found, notes=(*found.notes, note))
+
+
+@dataclass(frozen=True)
+class Past:
+    """One attempt of the journal; `seconds` from its first to its last line, `outcome` empty while it is at work."""
+
+    when: float
+    kind: str
+    release: str
+    outcome: str
+    seconds: float
+    detail: str
+
+
+def history(ports: Ports, selection: Selection) -> tuple[Past, ...]:
+    """All attempts on the host, oldest first."""
+    stack = load(ports, selection)
+    with site_of(ports, stack) as site:
+        text = (site.host.get(f"{site.root}/journal.jsonl") or b"").decode("utf-8", "replace")
+    attempts: dict[str, list[Entry]] = {}
+    for entry in entries(text):
+        attempts.setdefault(entry.attempt, []).append(entry)
+    return tuple(_past(lines) for lines in attempts.values())
+
+
+def _past(lines: list[Entry]) -> Past:
+    first, last = lines[0], lines[-1]
+    outcome = last.phase if not last.step else ""
+    return Past(first.time, first.kind, first.release, outcome, last.time - first.time, last.detail)
 
 
 def deployment(stack: str, host: str, facts: HostFacts) -> Deployment:

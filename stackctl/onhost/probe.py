@@ -99,11 +99,11 @@ def _equal(said: Any, wanted: Any) -> bool:
     if isinstance(wanted, bool) or said is None:
         return bool(said) == bool(wanted)
     if isinstance(said, (dict, list)):
-        return said == [wanted] or bool(said == _loaded(wanted))
+        return bool(said == [wanted] or said == _loaded(wanted))
     try:
-        return float(said) == float(wanted)
+        return bool(float(said) == float(wanted))
     except (TypeError, ValueError):
-        return str(said) == wanted
+        return bool(str(said) == wanted)
 
 
 def _place(name: str, config: dict[str, Any], info: dict[str, Any]) -> list[str]:
@@ -231,7 +231,7 @@ def _json(answer: Answer) -> Any:
     return _loaded(answer.text) if answer.status == 200 else None
 
 
-def _loaded(text: Any) -> Any:
+def _loaded(text: Any) -> object:
     try:
         return json.loads(text)
     except (TypeError, ValueError):

@@ -40,7 +40,7 @@ class Release:
         return self.launches[-1].url
 
 
-Outcome = Literal["deployed", "kept", "planned"]
+Outcome = Literal["deployed", "kept", "planned", "restarted", "rolled back"]
 
 
 @dataclass(frozen=True)
