@@ -44,7 +44,7 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
     if checked.keys.default:
         refuse_two(defaults(ports, chosen.workspace))
     asked = tuple(wanted(checked.keys, merged, site))
-    found = _read_all(ports, asked)
+    found = _read_all(ports, asked, posixpath.join(site.workspace, "patches"))
     stack = resolve(checked.keys, merged, site, found)
     view = View(stack, checked.keys, merged, site)
     problems = [*merged.problems, *checked.problems, *checks.problems(view, asked, found, checked.pruned)]
@@ -100,7 +100,7 @@ def _document(ports: Ports, file: str, asked_at: tuple[Where, str] | None) -> Do
     return parse(shown(ports, file), data)
 
 
-def _read_all(ports: Ports, asked: Iterable[Wanted]) -> Found:
+def _read_all(ports: Ports, asked: Iterable[Wanted], patches: str) -> Found:
     contents: dict[str, bytes] = {}
     faults: dict[str, str] = {}
     for path in dict.fromkeys(one.path for one in asked):
@@ -111,7 +111,8 @@ def _read_all(ports: Ports, asked: Iterable[Wanted]) -> Found:
             contents[path] = ports.files.read(path)
         except (StackctlError, OSError) as error:
             faults[path] = f"cannot be read: {_reason(error)}"
-    return Found(contents, faults)
+    names = ports.files.walk(patches) if faults and ports.files.is_dir(patches) else ()
+    return Found(contents, faults, tuple(name.removesuffix(".patch") for name in names if name.endswith(".patch")))
 
 
 def _reason(error: Exception) -> str:

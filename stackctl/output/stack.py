@@ -35,7 +35,9 @@ def show_check(console: Console, result: CheckResult) -> None:
 def _patches(console: Console, result: CheckResult) -> None:
     console.print(f"  patches    {len(result.patches) or 'none'}")
     for patch in result.patches:
-        console.print(f"    {patch.name}  +{patch.added} -{patch.removed} in {patch.files} file{'s'[: patch.files != 1]}")
+        console.print(
+            f"    {patch.name}  +{patch.added} -{patch.removed} in {patch.files} file{'s'[: patch.files != 1]}"
+        )
         if patch.needs:
             console.print(f"      needs {', '.join(patch.needs)}")
         if patch.carries:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stackctl.core.stack import layout, wording
-from stackctl.core.stack.merge import did_you_mean
+from stackctl.core.stack.merge import did_you_mean, dotted
 from stackctl.core.stack.model import BaseKeys
 from stackctl.core.stack.resolve import Found, Wanted
 from stackctl.core.stack.source import Path, in_order
@@ -28,8 +28,10 @@ def problems(view: View, wanted: Iterable[Wanted], found: Found, pruned: Iterabl
     for instance in view.stack.instances:
         told += wording.instance(view.merged, view.stack, instance, view.place(instance))
     told += wording.secrets(view.merged)
-    told += [_fault(view, one, found.faults[one.path]) for one in wanted if one.path in found.faults]
-    gone = [".".join(map(str, path)) for path in pruned]
+    spoken = {problem.key for problem in told}
+    missing = [one for one in wanted if one.path in found.faults and dotted(one.key) not in spoken]
+    told += [_fault(view, one, found) for one in missing]
+    gone = [dotted(path) for path in pruned]
     return in_order({p: None for p in told if not any(_follows(p.key or "", path) for path in gone)})
 
 
@@ -38,11 +40,12 @@ def _follows(key: str, pruned: str) -> bool:
     return key == pruned or pruned.startswith(key + ".") or key.startswith(pruned + ".") or not pruned
 
 
-def _fault(view: View, one: Wanted, fault: str) -> Problem:
+def _fault(view: View, one: Wanted, found: Found) -> Problem:
     hint = None
     if one.what == "patch":
-        hint = "`patches` holds names: patches/NAME.patch of the workspace"
-    return view.problem(one.key, f"{one.what} {one.path}: {fault}", hint)
+        name = view.keys.patches[int(one.key[-1])]
+        hint = did_you_mean(name, found.patches) or "`patches` holds names: patches/NAME.patch of the workspace"
+    return view.problem(one.key, f"{one.what} {one.path}: {found.faults[one.path]}", hint)
 
 
 def _identity(view: View) -> Iterator[Problem]:

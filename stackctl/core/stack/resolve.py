@@ -59,10 +59,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Found:
-    """What the caller read: absolute path -> bytes, or why it could not."""
+    """What the caller read: absolute path -> bytes, or why it could not. `patches`: names that the workspace has."""
 
     contents: Mapping[str, bytes] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
+    patches: tuple[str, ...] = ()
 
 
 def absolute(text: str, folder: str, home: str) -> str:

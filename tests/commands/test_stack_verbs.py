@@ -1,0 +1,144 @@
+"""check, config, lock and render with a composition in memory: what they say, write and refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackctl.commands.check import CheckRequest, CheckResult, Parts, check
+from stackctl.commands.config import config
+from stackctl.commands.gather import load, require
+from stackctl.commands.lock import lock
+from stackctl.commands.release import release_of
+from stackctl.commands.render import RenderRequest, RenderResult, render
+from stackctl.commands.selection import Selection
+from stackctl.core.deploy.values import Release
+from stackctl.core.names import PatchName
+from stackctl.core.patches.values import Need
+from stackctl.errors import InvalidFile, StackctlError, UsageError
+from stackctl.ports import Ports
+from tests.workspaces import MAIN, SMALL, Composer, ports_of
+
+FILES = {
+    "stacks/main.yaml": SMALL + "patches: [t/a, t/b]\nimage: {from: 'x:y'}\nsecrets: [ROUTER_API_KEY]\n",
+    "patches/t/a.patch": "a",
+    "patches/t/b.patch": "b",
+    "more/c.patch": "c",
+}
+COMPOSER = Composer((Need(PatchName("t/b"), PatchName("t/a"), "content"),))
+PARTS = Parts(COMPOSER.compose, COMPOSER.queue, COMPOSER.after)
+WITHOUT_A = Selection("main", ("patch:t/a",))
+
+
+def checked(ports: Ports, selection: Selection = MAIN, *, locked: bool = False) -> CheckResult:
+    return check(ports, CheckRequest(selection, locked), PARTS)
+
+
+def rendered(ports: Ports, selection: Selection = MAIN) -> RenderResult:
+    def make(ports: Ports, selection: Selection) -> Release:
+        return release_of(ports, *COMPOSER.compose(ports, load(ports, selection)))
+
+    return render(ports, RenderRequest(selection, "out"), make)
+
+
+def test_check_says_what_needs_what_and_what_is_not_done_yet() -> None:
+    result = checked(ports_of(FILES))
+    assert [(line.name, line.needs, line.carries) for line in result.patches] == [
+        ("t/a", (), ("t/b",)),
+        ("t/b", ("t/a",), ()),
+    ]
+    assert result.unsupported == {"image": "build"}
+    assert [warning.message.split(":")[0] for warning in result.warnings] == ["IMAGE-UNPINNED"]
+
+
+def test_check_of_a_variant_says_what_fell() -> None:
+    result = checked(ports_of(FILES), WITHOUT_A)
+    assert "and patch:t/b" in result.variant
+    assert result.release != checked(ports_of(FILES)).release
+
+
+def test_check_writes_nothing() -> None:
+    ports = ports_of(FILES)
+    before = dict(ports.files.data)  # type: ignore[attr-defined]
+    checked(ports)
+    assert ports.files.data == before  # type: ignore[attr-defined]
+
+
+def test_a_locked_stack_passes_until_it_changes() -> None:
+    ports = ports_of(FILES)
+    assert lock(ports, MAIN, COMPOSER.compose, COMPOSER.after).changed
+    assert checked(ports, locked=True).locked
+    ports.files.write("/ws/stacks/main.yaml", FILES["stacks/main.yaml"].replace("[t/a, t/b]", "[t/a]").encode())
+    with pytest.raises(StackctlError) as caught:
+        checked(ports, locked=True)
+    assert "patches.1: locked t/b, now nothing" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_locking_twice_changes_nothing() -> None:
+    ports = ports_of(FILES)
+    lock(ports, MAIN, COMPOSER.compose, COMPOSER.after)
+    first = ports.files.read("/ws/stacks/main.lock")
+    assert not lock(ports, MAIN, COMPOSER.compose, COMPOSER.after).changed
+    assert ports.files.read("/ws/stacks/main.lock") == first
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "is not locked"), ("{", "not a lock file"), ("[]", "not a lock file")]
+)
+def test_a_lock_that_is_missing_or_broken_is_told(content: str | None, said: str) -> None:
+    files = FILES if content is None else {**FILES, "stacks/main.lock": content}
+    with pytest.raises(StackctlError, match=said):
+        checked(ports_of(files), locked=True)
+
+
+def test_a_variant_has_no_lock() -> None:
+    with pytest.raises(UsageError):
+        checked(ports_of(FILES), WITHOUT_A, locked=True)
+    with pytest.raises(UsageError):
+        lock(ports_of(FILES), Selection("main", (), ("more/c.patch",)), COMPOSER.compose, COMPOSER.after)
+
+
+def test_config_reads_back_and_holds_no_value_of_a_secret() -> None:
+    result = config(ports_of(FILES, ROUTER_API_KEY="hush"), MAIN, COMPOSER.compose)
+    again = config(ports_of({**FILES, "stacks/main.yaml": result.text}), MAIN, COMPOSER.compose)
+    assert again.text == result.text
+    assert "hush" not in result.text
+    assert "ROUTER_API_KEY" in result.text
+
+
+def test_config_of_a_variant_lacks_what_fell() -> None:
+    result = config(ports_of(FILES), WITHOUT_A, COMPOSER.compose)
+    assert "t/b" not in result.text
+    assert "patches" not in result.content
+
+
+def test_render_writes_one_script_an_instance_and_again_the_same() -> None:
+    ports = ports_of(FILES)
+    result = rendered(ports)
+    assert result.written == ("serve-prefill-0.sh", "serve-decode-0.sh", "serve-router-0.sh")
+    first = {name: ports.files.read(f"/ws/out/{name}") for name in result.written}
+    assert rendered(ports) == result
+    assert first == {name: ports.files.read(f"/ws/out/{name}") for name in result.written}
+    assert result.release.encode() in first["serve-decode-0.sh"]
+
+
+def test_render_leaves_a_foreign_file_alone_and_writes_nothing() -> None:
+    ports = ports_of({**FILES, "out/serve-decode-0.sh": "#!/bin/sh\nmine\n"})
+    with pytest.raises(StackctlError, match=r"did not write: serve-decode-0\.sh"):
+        rendered(ports)
+    assert ports.files.list("/ws/out") == ("serve-decode-0.sh",)
+
+
+def test_render_takes_away_its_own_script_of_an_instance_that_is_gone() -> None:
+    ports = ports_of(
+        {**FILES, "out/serve-single-0.sh": "#!/bin/sh\n# Rendered by stackctl 0\n", "out/serve-x.sh": "mine"}
+    )
+    assert rendered(ports).removed == ("serve-single-0.sh",)
+    assert ports.files.exists("/ws/out/serve-x.sh")
+
+
+def test_a_verb_that_needs_an_unsupported_key_is_refused_by_name() -> None:
+    stack = load(ports_of(FILES), MAIN)
+    require(stack, "deploy")
+    with pytest.raises(InvalidFile, match=r"stacks/main.yaml: image: `build` cannot do this yet"):
+        require(stack, "build")

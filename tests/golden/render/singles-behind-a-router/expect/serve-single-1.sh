@@ -1,0 +1,43 @@
+#!/bin/sh
+# Rendered by stackctl 1.2.3, do not edit: change the stack file and render again.
+#   stack     main
+#   variant   as the stack file says
+#   instance  single-1 on here
+#   tree      7472656500000000000000000000000000000000
+#   release   f03980001cdb
+# It runs by hand too. STACKCTL_DIR: the folder of the secrets file `env`. STACKCTL_TREE: the patched tree.
+# STACKCTL_PYTHON: the interpreter.
+# shellcheck disable=SC2016  # values are meant as they stand
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+tree_id=7472656500000000000000000000000000000000
+tree=${STACKCTL_TREE:-"$here/../../trees/$tree_id"}
+python=${STACKCTL_PYTHON:-python3}
+
+if [ ! -d "$tree/python" ]; then
+  echo "$0: no patched tree in $tree: without it the unpatched package would serve. Set STACKCTL_TREE." >&2
+  exit 1
+fi
+
+secrets=${STACKCTL_DIR:-"$here"}/env
+if [ -f "$secrets" ]; then
+  set -a
+  # shellcheck source=/dev/null
+  . "$secrets"
+  set +a
+fi
+
+# The patched tree goes before the installed package, and the current folder goes nowhere.
+export PYTHONPATH="$tree/python${PYTHONPATH:+:$PYTHONPATH}"
+export PYTHONSAFEPATH=1
+export PYTHONDONTWRITEBYTECODE=1
+export STACKCTL_RELEASE=f03980001cdb
+
+cd -- "$here"
+exec "$python" -m sglang.launch_server \
+  --host 127.0.0.1 \
+  --port 30010 \
+  --model-path /m \
+  --served-model-name m \
+  --weight-version f03980001cdb
