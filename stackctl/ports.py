@@ -219,6 +219,10 @@ class Who(Protocol):
         """A variable of the user's environment."""
         ...
 
+    def environment(self) -> Mapping[str, str]:
+        """All of the user's environment."""
+        ...
+
     def python(self) -> str:
         """The interpreter that runs stackctl."""
         ...

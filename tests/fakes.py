@@ -111,6 +111,9 @@ class Somebody:
     def env(self, name: str) -> str | None:
         return self.variables.get(name)
 
+    def environment(self) -> dict[str, str]:
+        return self.variables
+
     def python(self) -> str:
         return "/usr/bin/python3"
 

@@ -6,6 +6,7 @@ import getpass
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 
 
@@ -35,6 +36,9 @@ class SystemWho:
 
     def env(self, name: str) -> str | None:
         return os.environ.get(name)
+
+    def environment(self) -> Mapping[str, str]:
+        return dict(os.environ)
 
     def python(self) -> str:
         return sys.executable

@@ -3,8 +3,8 @@
 Without its record (`stackctl-environment.json`, written last) an environment is half-built and never used; the next
 build begins anew. torch is installed by pip, which knows the wheel folders and indexes of this machine; the rest by
 uv where it is, else by pip. argv[1] is a request in JSON, the answer is JSON on stdout:
-{do: build, dir, python, locked, free} -> {ok, error?}; progress goes line by line to DIR.log
-{do: state, dir} -> {state: whole | building | failed | absent, line, seconds}
+{do: build, dir, python, locked, free, env} -> {ok, error?}; progress goes line by line to DIR.log
+{do: state, dir} -> {state: whole | building | failed | absent, dir, line}
 {do: verify, dir} -> {faults: [..], record}
 """
 
@@ -28,6 +28,7 @@ FAULTS = 5  # as many are named; the rest is a number
 def main(request: dict[str, Any]) -> dict[str, Any]:
     folder = Path(os.path.expanduser(request["dir"]))
     if request["do"] == "build":
+        os.environ.update(request["env"], UV_PYTHON_DOWNLOADS="never")
         return build(folder, request)
     if request["do"] == "verify":
         return {"faults": faults(folder), "record": record(folder)}
@@ -53,7 +54,7 @@ def state(folder: Path) -> dict[str, Any]:
         word = "building"
     else:
         word = "failed" if log.exists() else "absent"
-    return {"state": word, "line": last[:200], "tail": lines[-15:] if word == "failed" else []}
+    return {"state": word, "dir": str(folder), "line": last[:200]}
 
 
 def build(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +127,7 @@ def _install(folder: Path, lines: str, log: Any) -> str:
         wanted.write_text(lines)
         argv = [uv, "pip", "install", "--python", str(folder / "bin" / "python"), "--no-deps", "--require-hashes"]
         try:
-            _run([*argv, "-r", str(wanted)], log, dict(os.environ, UV_PYTHON_DOWNLOADS="never"))
+            _run([*argv, "-r", str(wanted)], log)
             return "uv"
         except RuntimeError as error:
             print(f"uv: {error}; going on with pip", file=log, flush=True)
@@ -141,8 +142,8 @@ def _pip(folder: Path, lines: str, log: Any, *more: str) -> None:
     _run([*argv, "--progress-bar", "off", "--require-hashes", "-r", str(wanted), *more], log)
 
 
-def _run(argv: list[str], log: Any, env: dict[str, str] | None = None) -> None:
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=env)
+def _run(argv: list[str], log: Any) -> None:
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv[:4])} ended with {done.returncode}")
 

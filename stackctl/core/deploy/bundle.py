@@ -7,6 +7,7 @@ from collections.abc import Mapping
 PACKAGE = "stackctl.onhost"
 # what each program imports of the others, in the order in which they must be there
 NEEDS: Mapping[str, tuple[str, ...]] = {
+    "environment": (),
     "look": ("procs",),
     "hold": ("procs",),
     "tree": ("procs",),

@@ -1,0 +1,94 @@
+"""The interpreter that serves: one that the host names, or one made there from the stack's hash lock.
+
+Made once for each content, kept under $STACKCTL_HOME (on a remote host under its default), shared by all releases
+and variants. A half-built one is never used: its record is written last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackctl.commands.site import Site
+from stackctl.core.environment.lockfile import EnvironmentSpec, parse_lock
+from stackctl.core.stack.resolved import HostSpec, ResolvedStack
+from stackctl.errors import StackctlError
+from stackctl.ports import Ports
+
+REMOTE_HOME = "~/.local/share/stackctl"
+BUILD = 3600.0  # seconds: torch alone may be gigabytes
+POLL = 1.0
+DEFAULT_PYTHON = "3.11"
+INSTALLER = ("PIP_", "UV_", "SSL_", "REQUESTS_CA", "http", "HTTP", "no_proxy", "NO_PROXY")  # of the user's environment
+
+
+def environment_spec(ports: Ports, stack: ResolvedStack) -> EnvironmentSpec | None:
+    """What `python:` of the stack asks for; None when it asks for none."""
+    if stack.python is None or stack.python.requirements is None:
+        return None
+    file = stack.python.requirements
+    text = ports.files.read(file).decode("utf-8", "replace")
+    return EnvironmentSpec(stack.python.version or DEFAULT_PYTHON, parse_lock(text, file))
+
+
+def is_made(host: HostSpec, stack: ResolvedStack) -> bool:
+    """Whether this host's interpreter is one that stackctl makes: it names none, and the stack has a lock."""
+    return host.python is None and stack.python is not None and stack.python.requirements is not None
+
+
+def folder_of(ports: Ports, host: HostSpec, key: str) -> str:
+    return f"{ports.files.home() if host.is_local else REMOTE_HOME}/environments/{key}"
+
+
+def engine_python(site: Site) -> str:
+    """Path of the interpreter that runs engines and router there; made now if it has to be."""
+    spec = environment_spec(site.ports, site.stack)
+    if spec is None or not is_made(site.host.spec, site.stack):
+        return site.python
+    folder = folder_of(site.ports, site.host.spec, spec.key)
+    found = site.ask("environment", {"do": "state", "dir": folder})
+    if found["state"] != "whole":
+        found = _build(site, spec, folder, building=found["state"] == "building")
+    return f"{found['dir']}/bin/python"
+
+
+def _build(site: Site, spec: EnvironmentSpec, folder: str, *, building: bool) -> dict[str, Any]:
+    what = f"{site.name}: make the environment {spec.key} ({len(spec.pins)} packages, python {spec.python})"
+    with site.ports.progress.step(what):
+        if not building:
+            request = {"do": "build", "dir": folder, "python": spec.python, "locked": spec.locked, "free": spec.free}
+            site.start("environment", {**request, "env": _installer_settings(site)})
+        return _wait(site, folder)
+
+
+def _installer_settings(site: Site) -> Mapping[str, str]:
+    """The user's settings of pip and uv, for this machine only: another one has its own."""
+    if not site.host.spec.is_local:
+        return {}
+    return {name: value for name, value in site.ports.who.environment().items() if name.startswith(INSTALLER)}
+
+
+def _wait(site: Site, folder: str) -> dict[str, Any]:
+    clock, ends = site.ports.clock, site.ports.clock.monotonic() + BUILD
+    began = clock.monotonic()
+    while clock.monotonic() < ends:
+        clock.sleep(POLL)
+        found = site.ask("environment", {"do": "state", "dir": folder})
+        if found["state"] == "whole":
+            return found
+        if found["state"] != "building" and clock.monotonic() - began > 5 * POLL:
+            raise StackctlError(
+                f"{site.name}: the environment was not made: {found['line'] or 'its builder is gone'}",
+                f"The whole story is in {folder}.log there. Deploying again begins anew.",
+            )
+        site.ports.progress.live(f"{clock.monotonic() - began:4.0f} s  {found['line']}")
+    raise StackctlError(f"{site.name}: the environment was not made in {BUILD:g} s", f"See {folder}.log there.")
+
+
+def environment_faults(site: Site, python: str) -> tuple[str, ...]:
+    """What is not as it was installed; empty for an interpreter that stackctl did not make."""
+    folder = python.removesuffix("/bin/python")
+    if "/environments/" not in folder:
+        return ()
+    said = site.ask("environment", {"do": "verify", "dir": folder}, timeout=120.0)
+    return tuple(said["faults"])
