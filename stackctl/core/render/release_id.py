@@ -29,10 +29,13 @@ def release_id(stack: ResolvedStack, tree: TreeId, launches: Sequence[Launch]) -
 
 def _runtime(stack: ResolvedStack) -> dict[str, object]:
     used = sorted({instance.host for instance in stack.instances})
+    python = stack.python
+    locked = {"version": python.version, "requirements": python.requirements_sha256} if python else None
     return {
         "interpreters": {name: stack.hosts[name].python for name in used},
         "runtimes": {name: stack.hosts[name].runtime for name in used},
         "router": stack.router_package,
+        **({"python": locked} if locked else {}),
     }
 
 

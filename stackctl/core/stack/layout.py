@@ -33,6 +33,7 @@ def roles(view: View) -> Iterator[Problem]:
 
 def hosts(view: View) -> Iterator[Problem]:
     known = view.keys.hosts
+    requirements = view.keys.python.requirements if view.keys.python else None
     for instance in view.stack.instances:
         if instance.host not in known:
             path = (*view.place(instance), "host")
@@ -42,8 +43,8 @@ def hosts(view: View) -> Iterator[Problem]:
         port = host.address.rpartition("@")[2].partition(":")[2]
         if port and not 0 < int(port) < 65536:
             yield view.problem(("hosts", name, "address"), f"{port} is no port")
-        if host.runtime == "process" and not host.python and not host.is_local and view.keys.python is None:
-            hint = "the absolute path of an interpreter that is there"
+        if host.runtime == "process" and not host.python and not host.is_local and not requirements:
+            hint = "the absolute path of an interpreter that is there, or `python.requirements` to make one from"
             yield view.problem(("hosts", name), "no interpreter: `python` is missing", hint)
         if host.python and not host.python.startswith("/"):
             yield view.problem(("hosts", name, "python"), "expected an absolute path")

@@ -18,6 +18,7 @@ from stackctl.core.stack.resolved import (
     Instance,
     PathBase,
     PypiBase,
+    PythonSpec,
     ResolvedStack,
     TestSpec,
 )
@@ -56,7 +57,7 @@ def as_file(stack: ResolvedStack) -> Tree:
         ),
         roles=_roles(stack),
         hosts={name: _host(host) for name, host in stack.hosts.items()},
-        python=_said(**vars(stack.python)) if stack.python else None,
+        python=_python(stack.python) if stack.python else None,
         image=_said(**{"from": image.from_, "arch": list(image.arch)}) if image else None,
         timeouts={name: duration_text(seconds) for name, seconds in vars(stack.timeouts).items()},
         gate=_said(**vars(stack.gate)),
@@ -80,6 +81,10 @@ def _base(base: Base) -> Tree:
             return {"git": url, "ref": ref, "commit": str(commit)}
         case PathBase(path, commit):
             return _said(path=path, commit=commit)
+
+
+def _python(python: PythonSpec) -> Tree:
+    return _said(version=python.version, requirements=python.requirements, paths=list(python.paths))
 
 
 def _roles(stack: ResolvedStack) -> Tree:

@@ -6,6 +6,7 @@ files it needs, the caller brings them.
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -126,7 +127,7 @@ def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> Resolv
         tests={name: maker.test(name, test) for name, test in keys.tests.items()},
         bisect=maker.bisect(),
         patch_files={PatchName(name): patch_file(site.workspace, name) for name in keys.patches},
-        python=maker.python(),
+        python=maker.python(found),
         image=ImageSpec(keys.image.from_, tuple(keys.image.arch)) if keys.image else None,
         sources={name: base for name, spec in keys.sources.items() if (base := maker.base(("sources", name), spec))},
     )
@@ -253,13 +254,15 @@ class _Maker:
             prior=keys.prior,
         )
 
-    def python(self) -> PythonSpec | None:
+    def python(self, found: Found) -> PythonSpec | None:
         keys = self._keys.python
         if keys is None:
             return None
         requirements = self._path_or_none(("python", "requirements"), keys.requirements)
         paths = tuple(self.path(("python", "paths", index), text) for index, text in enumerate(keys.paths))
-        return PythonSpec(keys.version, requirements, paths)
+        locked = found.contents.get(requirements or "")
+        digest = None if locked is None else Digest(hashlib.sha256(locked).hexdigest())
+        return PythonSpec(keys.version, requirements, digest, paths)
 
 
 def _flags(flags: Mapping[str, object], *, keep_false: bool = False) -> dict[str, Value]:

@@ -215,6 +215,7 @@ class PythonSpec:
 
     version: str | None = None
     requirements: str | None = None  # absolute path of a hash-locked file
+    requirements_sha256: Digest | None = None  # of its bytes
     paths: tuple[str, ...] = ()
 
 

@@ -78,6 +78,15 @@ def test_whatever_is_served_is_in_the_release_s_name(old: str, new: str) -> None
     assert name_of(stack(SMALL.replace(old, new))) != name_of(stack())
 
 
+def test_the_locked_requirements_are_in_the_release_s_name() -> None:
+    text = SMALL + "python: {requirements: r.txt}\n"
+    names = {
+        name_of(load(ports_of({"stacks/main.yaml": text, "stacks/r.txt": content}), MAIN))
+        for content in ("a==1", "a==2")
+    }
+    assert len(names | {name_of(stack())}) == 3
+
+
 @pytest.mark.parametrize(
     "extra",
     ["# a comment\n", "secrets: [TOKEN_X]\n", "timeouts: {start: 5m}\n", "tests: {t: {kind: toolcalls}}\n", "x-a: 1\n"],

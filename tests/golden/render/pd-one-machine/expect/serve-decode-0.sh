@@ -20,7 +20,9 @@ if [ ! -d "$tree/python" ]; then
   exit 1
 fi
 
-secrets=${STACKCTL_DIR:-"$here"}/env
+home=$here/../..  # on a host; elsewhere this folder stands alone
+[ -d "$home/trees" ] || home=$here
+secrets=${STACKCTL_DIR:-"$home"}/env
 if [ -f "$secrets" ]; then
   set -a
   # shellcheck source=/dev/null

@@ -12,7 +12,9 @@ set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 python=${STACKCTL_PYTHON:-/p}
 
-secrets=${STACKCTL_DIR:-"$here"}/env
+home=$here/../..  # on a host; elsewhere this folder stands alone
+[ -d "$home/trees" ] || home=$here
+secrets=${STACKCTL_DIR:-"$home"}/env
 if [ -f "$secrets" ]; then
   set -a
   # shellcheck source=/dev/null
