@@ -50,6 +50,7 @@ def bisect(ports: Ports, request: BisectRequest, pipeline: Pipeline | None = Non
     test = _test_of(stack, request.test)
     _refuse_hosts(stack, take_over=request.take_over)
     budget = _budget(request.budget, stack.bisect.budget)
+    verbs.compose(ports, stack)  # a queue that does not apply as a whole is no case for a search
     bench = Bench(ports, verbs, request.selection, test)
     journal = _journal(bench, request, stack)
     _take(ports, journal)

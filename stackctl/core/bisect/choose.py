@@ -29,12 +29,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """What the choice depends on besides the posterior. `avoid`: not to be tried now; `last`: the one before."""
+    """What the choice depends on besides the posterior.
+
+    `avoid`: not to be tried now; `last`: the subset before; `fixed`: a closed set that stays in.
+    """
 
     seed: str
     number: int
     avoid: frozenset[int] = frozenset()
     last: int | None = None
+    fixed: int = 0
 
 
 def entropy(p: float) -> float:
@@ -45,9 +49,12 @@ def entropy(p: float) -> float:
 
 
 class _Tables:
-    """P(fail) and the entropy that stays, as sums over the members of a subset and over their pairs."""
+    """P(fail) and the entropy that stays, as sums over the members of a subset and over their pairs.
 
-    def __init__(self, space: Space, posterior: Posterior) -> None:
+    Of three members at least one must be fixed: it then counts for nothing.
+    """
+
+    def __init__(self, space: Space, posterior: Posterior, fixed: int = 0) -> None:
         size = space.size
         self.base = [0.0, 0.0]
         self.single = [[0.0] * size, [0.0] * size]
@@ -61,15 +68,17 @@ class _Tables:
             self.base[1] += weight * h_out
             if hypothesis.kind == "none":
                 continue
+            free = [i for i in hypothesis.members if not fixed >> i & 1]
             for t, delta in enumerate((weight * (inside - outside), weight * (h_in - h_out))):
-                if len(hypothesis.members) == 2:
-                    i, j = hypothesis.members
-                    self.pair[t][i][j] += delta
-                    self.pair[t][j][i] += delta
-                elif hypothesis.members:
-                    self.single[t][hypothesis.members[0]] += delta
-                else:
-                    self.base[t] += delta
+                match free:
+                    case []:
+                        self.base[t] += delta
+                    case [i]:
+                        self.single[t][i] += delta
+                    case _:
+                        i, j = free
+                        self.pair[t][i][j] += delta
+                        self.pair[t][j][i] += delta
 
 
 class _Point:
@@ -114,7 +123,7 @@ class _Point:
 
 def choose(space: Space, posterior: Posterior, question: Question) -> Choice | None:
     """The best subset found, or None when every one is avoided or known to be unbuildable."""
-    tables = _Tables(space, posterior)
+    tables = _Tables(space, posterior, question.fixed)
     found: dict[int, Choice] = {}
     for start in _starts(space, posterior, question):
         point = _Point(tables, start)
@@ -130,7 +139,7 @@ def choose(space: Space, posterior: Posterior, question: Question) -> Choice | N
 
 
 def _allowed(space: Space, question: Question, mask: int) -> bool:
-    return mask not in question.avoid and space.allows(mask)
+    return mask not in question.avoid and mask & question.fixed == question.fixed and space.allows(mask)
 
 
 def _climb(space: Space, question: Question, point: _Point, order: Sequence[int]) -> None:
@@ -161,7 +170,7 @@ def _starts(space: Space, posterior: Posterior, question: Question) -> list[int]
         starts.append(_closed_inside(space, sum(picked)))
     if question.last is not None:
         starts.append(question.last)
-    return list(dict.fromkeys(starts))
+    return list(dict.fromkeys(start | question.fixed for start in starts))
 
 
 def _closed_inside(space: Space, mask: int) -> int:

@@ -1,7 +1,8 @@
 """The final A/B: is the culprit necessary (full without it passes) and sufficient (alone on the base it fails)?
 
 Its runs are fresh starts and no part of the search's posterior, so that they can contradict it. For a pair there are
-two A arms, each without one member. The rival: a further member or another bug, under which A fails and B does not.
+two A arms, each without one member (three for three). The rival: a further member or another bug, under which A fails
+and B does not.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from stackctl.core.bisect.hypotheses import Hypothesis
 from stackctl.core.bisect.posterior import Counts, Model
 from stackctl.core.bisect.space import Space
 
-ArmName = Literal["A", "A'", "B"]
+ArmName = Literal["A", "A'", "A''", "B"]
 ENOUGH = math.log(10.0)  # Bayes factor of every arm alone; two arms and more make it 100 over all, where 20 is asked
 MOST_RUNS = 60  # of one arm; a rate that needs more cannot be confirmed in a day
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A and A' are expected to pass, B to fail."""
+    """B is expected to fail, the others to pass."""
 
     name: ArmName
     mask: int
@@ -41,9 +42,9 @@ def _gain(evidence: Callable[[int, int], float], fails: int, runs: int, arm: Arm
 
 
 def arms_of(space: Space, culprit: Hypothesis) -> tuple[Arm, ...]:
-    """A without the cheaper member (a flag costs no rebuild), A' without the other, B the culprit alone."""
+    """A without the cheaper member (a flag costs no rebuild), A' without another, B the culprit alone."""
     members = sorted(culprit.members, key=lambda i: (space.members[i].is_patch, space.dependents[i].bit_count(), i))
-    names: tuple[ArmName, ...] = ("A", "A'")
+    names: tuple[ArmName, ...] = ("A", "A'", "A''")
     passes = tuple(Arm(name, space.drop(space.full, 1 << i)) for name, i in zip(names, members, strict=False))
     return (*passes, Arm("B", culprit.mask))
 

@@ -1,8 +1,8 @@
 """What may be true: nothing fails, the base fails, one element is to blame, or two together.
 
 Hypotheses that no closed subset can tell apart (a needs b: then {a, b} and {a}) are one, with their mass added;
-without the merge the posterior would never reach its threshold. Three and more culprits are no hypothesis here:
-the confirmation finds that a pair is not enough.
+without the merge the posterior would never reach its threshold. Three together become hypotheses only around a pair
+that the confirmation found necessary and not sufficient.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stackctl.core.bisect.space import Space
 from stackctl.errors import StackctlError
 
 Prior = Literal["weighted", "uniform"]
-Kind = Literal["none", "base", "single", "pair"]
+Kind = Literal["none", "base", "single", "pair", "triple"]
 
 MOST = 200_000  # hypotheses; beyond it one choice takes minutes
 NONE_MASS = 0.02
@@ -59,6 +59,18 @@ def hypotheses(space: Space, prior: Prior = "weighted", base_mass: float = BASE_
         kind: Kind = "single" if len(first) == 1 else "pair"
         found.append(Hypothesis(kind, first, mask, math.log(mass * rest), tuple(others)))
     return tuple(found)
+
+
+def triples(space: Space, pair: Hypothesis) -> tuple[Hypothesis, ...]:
+    """The pair with each third member that is not in it anyway; together as likely beforehand as the pair was."""
+    thirds = [i for i in range(space.size) if not pair.mask >> i & 1 and space.members[i].weight > 0]
+    total = sum(space.members[i].weight for i in thirds)
+    found: dict[int, Hypothesis] = {}
+    for i in thirds:
+        mask = pair.mask | space.closure[i]
+        share = math.log(space.members[i].weight / total)
+        found.setdefault(mask, Hypothesis("triple", (*pair.members, i), mask, pair.log_prior + share))
+    return tuple(found.values())
 
 
 def _masses(space: Space, prior: Prior) -> dict[tuple[int, ...], float]:

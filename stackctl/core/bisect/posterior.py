@@ -123,13 +123,18 @@ class Posterior:
     def _logs(self) -> list[float]:
         table: dict[tuple[int, int], float] = {}
         logs = []
-        for hypothesis, key in zip(self.candidates, zip(self._fails_in, self._runs_in, strict=True), strict=True):
+        for i, hypothesis in enumerate(self.candidates):
+            key = (self._fails_in[i], self._runs_in[i])
             if key not in table:
-                table[key] = self.model.p.log_evidence(*key) + self.model.q.log_evidence(
-                    self.fails - key[0], self.runs - key[1]
-                )
+                table[key] = self.log_evidence(i)
             logs.append(hypothesis.log_prior + table[key])
         return logs
+
+    def log_evidence(self, index: int) -> float:
+        """How well a candidate explains the runs, whatever was thought of it before."""
+        fails, runs = self._fails_in[index], self._runs_in[index]
+        outside = self.model.q.log_evidence(self.fails - fails, self.runs - runs)
+        return self.model.p.log_evidence(fails, runs) + outside
 
     def ranked(self) -> list[int]:
         """Positions of the candidates, most likely first; equals in the order of the stack."""

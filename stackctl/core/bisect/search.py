@@ -14,17 +14,19 @@ from typing import Literal
 
 from stackctl.core.bisect.choose import Question, choose
 from stackctl.core.bisect.confirm import Confirmation, arms_of
-from stackctl.core.bisect.hypotheses import BASE_MASS, Hypothesis, Prior, hypotheses
+from stackctl.core.bisect.hypotheses import BASE_MASS, Hypothesis, Prior, hypotheses, triples
 from stackctl.core.bisect.posterior import Model, Posterior
 from stackctl.core.bisect.space import Space
 
-Phase = Literal["full", "search", "A", "A'", "B"]
+Phase = Literal["full", "search", "A", "A'", "A''", "B"]
 Judgement = Literal["fail", "pass", "neither", "other", "unbuildable"]
 Ending = Literal["CONFIRMED", "LIKELY", "SET", "BASE", "NEVER FAILS", "BUDGET", "INFRA"]
 
 WINDOW, NEITHER_SHARE = 12, 0.25  # more than this share of the last runs neither pass nor fail: not a change
 REST = 10  # runs before a subset that gave no answer twice may be tried again
 LEAST_BITS = 1e-4  # nothing that can still be built tells more than this
+ENOUGH_FOR_THREE, TRIED_FOR_THREE = 12, 4  # runs before three are thought of, and hypotheses they are built upon
+CLEARLY = math.log(1000.0)  # how much better three must explain the runs: there are many threes
 ROUNDS = 2  # confirmations; a culprit contradicted twice is only likely
 
 
@@ -126,6 +128,8 @@ class Search:
         self.confirmation: Confirmation | None = None
         self.contradictions: list[str] = []
         self.runs: list[Run] = []
+        self.fixed = 0  # a pair that is necessary and not sufficient: the third is looked for with it in
+        self._observed: list[tuple[int, bool]] = []
         self._waiting: list[Run] = []  # until the fault that is looked for is known
         self._since_pause = 0
 
@@ -163,15 +167,20 @@ class Search:
             return
         failed = judgement == "fail"
         if run.phase in ("full", "search"):
-            self.posterior.observe(run.mask, failed)
+            self._observe(run.mask, failed)
+            self._suspect_three()
             return
         confirmation = self.confirmation or self._begin()
         if not any(arm.name == run.phase and arm.mask == run.mask for arm in confirmation.arms):
-            self.posterior.observe(run.mask, failed)  # of a round that an undo has made void
+            self._observe(run.mask, failed)  # of a round that an undo has made void
             return
         confirmation.add(run.phase, failed)
         self.confirmation = confirmation
         self._check(confirmation)
+
+    def _observe(self, mask: int, failed: bool) -> None:
+        self._observed.append((mask, failed))
+        self.posterior.observe(mask, failed)
 
     def _begin(self) -> Confirmation:
         top = self.posterior.top()
@@ -184,9 +193,34 @@ class Search:
             return
         for arm in confirmation.arms:
             for k in range(arm.runs):
-                self.posterior.observe(arm.mask, k < arm.fails)
+                self._observe(arm.mask, k < arm.fails)
         self.contradictions.append("not sufficient alone" if against.name == "B" else "not the only cause")
         self.confirmation = None
+        culprit = self.candidates[confirmation.culprit]
+        if against.name == "B" and culprit.kind == "pair" and not self.fixed:
+            self._widen(culprit)
+
+    def _widen(self, pair: Hypothesis) -> None:
+        """Look for the third member of a pair that did not fail alone."""
+        self.fixed = pair.mask
+        self.candidates = (*self.candidates, *triples(self.space, pair))
+        self.posterior = Posterior(self.candidates, self.model)
+        for mask, failed in self._observed:
+            self.posterior.observe(mask, failed)
+
+    def _suspect_three(self) -> None:
+        """When no pair explains the runs, but three members around one do much better, look for the third."""
+        if self.fixed or len(self._observed) < ENOUGH_FOR_THREE:
+            return
+        best = self.posterior.log_evidence(self.posterior.top())
+        ranked = (self.candidates[i] for i in self.posterior.ranked()[:TRIED_FOR_THREE])
+        for pair in (candidate for candidate in ranked if candidate.kind == "pair"):
+            wider = Posterior(triples(self.space, pair), self.model)
+            for mask, failed in self._observed:
+                wider.observe(mask, failed)
+            if wider.candidates and wider.log_evidence(wider.top()) > best + CLEARLY:
+                self._widen(pair)
+                return
 
     def next(self) -> Try | Done:
         """What to do now. The same runs give the same answer."""
@@ -256,7 +290,7 @@ class Search:
         choice = choose(
             self.space,
             self.posterior,
-            Question(self.plan.seed, self.runs[-1].number + 1 if self.runs else 1, avoid, last),
+            Question(self.plan.seed, self.runs[-1].number + 1 if self.runs else 1, avoid, last, self.fixed),
         )
         if choice is None or choice.bits < LEAST_BITS:
             return Done("SET", "nothing that can be built tells the remaining ones apart")
