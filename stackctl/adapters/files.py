@@ -45,10 +45,12 @@ class LocalFiles:
                 os.fsync(file.fileno())
 
     def exists(self, path: str) -> bool:
-        return Path(path).exists()
+        with _told(path, "look at"):
+            return Path(path).exists()
 
     def is_dir(self, path: str) -> bool:
-        return Path(path).is_dir()
+        with _told(path, "look at"):
+            return Path(path).is_dir()
 
     def is_executable(self, path: str) -> bool:
         with _told(path, "look at"):

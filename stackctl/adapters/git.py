@@ -56,6 +56,7 @@ NETWORK = (
 ID = re.compile(r"[0-9a-f]{40}")
 REF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./@#-]*")
 URL = re.compile(r"((https://|ssh://|file:///|/)[^\s-]|[A-Za-z0-9_.]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s-])[^\0-\x1f]*")
+CREDENTIALS = re.compile(r"(https?://|ssh://)[^/@\s]+@")
 DIFF = ("-r", "--full-index", "--no-renames", "--diff-algorithm=myers", "--no-ext-diff", "--no-textconv", "--no-color")
 TROUBLE = (
     "No space left", "Read-only file system", "Permission denied", "insufficient permission", "unable to create",
@@ -291,12 +292,13 @@ def _refuse_unsafe(url: str, ref: str, commit: str) -> None:
 
 
 def _not_fetched(url: str, ref: str, commit: str, said: str) -> StackctlError:
+    url, said = (CREDENTIALS.sub(r"\1***@", text) for text in (url, said))
     last = next((line for line in reversed(said.splitlines()) if line.strip()), "")
-    if any(word in said for word in TROUBLE):
-        return _failure("fetch", said)
     if any(word in said for word in AWAY):
         message = f"cannot reach {url} for commit {commit}: {last}"
         return StackctlError(message, "Once fetched, a commit is kept in $STACKCTL_HOME and needs no network.")
+    if any(word in said for word in TROUBLE):
+        return _failure("fetch", said)
     hint = f"Look with `git ls-remote {url} {ref}`: is the id right, and is it pushed?"
     return StackctlError(
         f"{url} has no commit {commit}, neither at {ref} nor by its id" + (f" ({last})" if last else ""), hint

@@ -43,7 +43,7 @@ def _commit(ports: Ports, base: GitBase) -> TreeId:
     tree = ports.git.tree_of_commit(base.commit)
     if tree:
         return tree
-    with ports.progress.step(f"fetching {base.url} {base.ref}"):
+    with ports.progress.step(f"fetching {base.ref} at {base.commit[:12]}"):
         return ports.git.fetch_commit(base.url, base.ref, base.commit)
 
 

@@ -70,7 +70,10 @@ class PatchVerdict:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """`tree`: of the whole queue; `regrouped`: of the same patches, each right after what it needs."""
+    """`tree`: of the whole queue; `regrouped`: of the same patches, each right after what it needs.
+
+    `regrouped` is None where that order is not possible: a hunk at the edge of a file cannot be taken later.
+    """
 
     stack: str
     variant: str
@@ -84,7 +87,7 @@ class VerifyReport:
         """3 with a conflict; 1 when the order of independent patches changes the tree."""
         if any(verdict.verdict == "conflict" for verdict in self.verdicts):
             return PatchConflict.exit_code
-        return 0 if self.tree == self.regrouped else 1
+        return 0 if self.regrouped in (self.tree, None) else 1
 
 
 def list_patches(ports: Ports, selection: Selection) -> PatchList:
@@ -138,7 +141,8 @@ def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
     whole, regrouped = None, None
     if not any(verdict.verdict == "conflict" for verdict in verdicts):
         whole = apply_patches(ports, read, patches).tree
-        regrouped = apply_patches(ports, read, _regrouped(read.queue, patches)).tree
+        order = _regrouped(read.queue, patches)
+        regrouped = None if judge(read, order).faults else apply_patches(ports, read, order).tree
     return VerifyReport(stack.name, str(stack.variant), read.queue.base, tuple(verdicts), whole, regrouped)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from stackctl.commands.base import fetch_base
 from stackctl.commands.workspace import shown
 from stackctl.core.names import PatchName, TreeId
+from stackctl.core.patches.agree import Listing, disagreement
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log, misplaced
 from stackctl.core.patches.parse import ParsedPatch, parse
@@ -31,6 +32,7 @@ class Read:
 
     queue: Queue
     base: Base
+    listing: Listing
     walk: Walk
 
 
@@ -76,14 +78,14 @@ def tree_after_each(ports: Ports, stack: ResolvedStack) -> tuple[tuple[PatchName
 def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
     tree = base_tree(ports, stack)
     parsed = _parse_all(ports, stack)
-    modes = {entry.path: entry.mode for entry in ports.git.list(tree)}
-    wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & modes.keys()
-    base = Base(modes, ports.git.read(tree, sorted(wanted)))
+    listing = _listing(ports, tree)
+    wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & listing.keys()
+    base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
     walk = walk_series(base, parsed)
     offsets = _offsets(walk.landings)
     paths = {name: _file_of(stack, name) for name, _ in parsed}
     queue = Queue(tree, tuple(walk.patches), walk.needs, paths, dict(walk.faults), offsets)
-    return Read(queue, base, walk)
+    return Read(queue, base, listing, walk)
 
 
 def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
@@ -95,13 +97,27 @@ def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> Patched
     applied = ports.git.apply(read.queue.base, work)
     if applied.tree is None:
         raise _first_refused(ports, read.queue.base, patches, work)
-    astray = misplaced(applied.output, patches, walk.landings)
-    if astray:
-        raise PatchConflict(
-            f"{astray.patch}: git put hunk {astray.hunk} of {astray.file} elsewhere than line {astray.at}",
-            "Export the patch with more lines of context (`git diff -U10`).",
-        )
+    _refuse_disagreement(ports, read, walk, applied.tree, applied.output)
     return PatchedTree(read.queue.base, applied.tree, tuple(patches), _offsets(walk.landings))
+
+
+def _refuse_disagreement(ports: Ports, read: Read, walk: Walk, tree: TreeId, output: str) -> None:
+    hint = "Export the patch again from a checkout, with more lines of context (`git diff -U10`)."
+    astray = misplaced(output, walk.patches, walk.landings)
+    if astray:
+        where = f"hunk {astray.hunk} of {astray.file} elsewhere than at line {astray.at}"
+        raise PatchConflict(f"{astray.patch}: git put {where}", hint)
+    path = disagreement(read.listing, _listing(ports, tree), walk.state)
+    if path:
+        changed_by = [patch.file for patch in walk.patches if any(path in (f.old, f.new) for f in patch.files)]
+        raise PatchConflict(
+            f"{path}: git made something else of it than its patches say ({', '.join(changed_by) or 'none names it'})",
+            hint,
+        )
+
+
+def _listing(ports: Ports, tree: TreeId) -> Listing:
+    return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
 
 
 def judge(read: Read, patches: Sequence[Patch]) -> Walk:

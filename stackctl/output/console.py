@@ -7,6 +7,7 @@ with brackets prints as it is.
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import sys
 import time
@@ -49,6 +50,8 @@ class Console:
     def raw(self, text: str) -> None:
         """Text as it is (a diff, a script), unwrapped."""
         stream = sys.stderr if self.as_json else sys.stdout
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape")  # bytes of a diff that are no UTF-8 stay what they are
         stream.write(text if text.endswith("\n") or not text else text + "\n")
         stream.flush()
 
@@ -140,7 +143,9 @@ def jsonable(value: object) -> object:
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [jsonable(item) for item in (sorted(value, key=str) if isinstance(value, (set, frozenset)) else value)]
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()  # a lone surrogate is no JSON
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     return str(value)
 

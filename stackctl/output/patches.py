@@ -85,6 +85,8 @@ def show_verify(console: Console, result: VerifyReport) -> None:
         _show_verdict(console, verdict)
     if result.tree is None:
         console.print("the queue does not apply as a whole", style="red")
+    elif result.regrouped is None:
+        console.print(f"tree {result.tree}; another order is not possible at the edges of a file", style="green")
     elif result.tree == result.regrouped:
         console.print(f"tree {result.tree}, the same in another order of independent patches", style="green")
     else:

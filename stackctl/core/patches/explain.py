@@ -21,7 +21,7 @@ def conflict(patch: Patch, section: FilePatch, number: int, lines: Sequence[Line
     if found.anchored:
         edge = "start" if hunk.old_start <= 1 else "end"
         message = f"{where} fits at line {found.file_line}, but it is written for the {edge} of the file"
-        return Fault("context-mismatch", patch.file, hunk.line, message, REDO, facts)
+        return Fault("context-mismatch", patch.file, hunk.line, message, REDO, facts | {"anchored": edge})
     has = "the file ends there" if found.file_has is None else f"the file has {found.file_has!r}"
     owner = lines[found.file_line - 1].owner if found.file_line <= len(lines) else ""
     by = f" (from {owner})" if owner else ""

@@ -67,7 +67,7 @@ def parse(data: bytes, file: str, allow: Collection[str] = ()) -> ParsedPatch | 
     lines = data.splitlines(keepends=True) if b"\r" not in data else re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     try:
         _refuse_whole(lines, file)
-        start = next((at for at in range(len(lines)) if _begins_section(lines, at)), len(lines))
+        start = next((at for at in range(len(lines)) if _ends_message(lines, at)), len(lines))
         header, warnings = read_header(lines[:start])
         files = _Sections(lines, file).read(start)
         if not files:
@@ -84,6 +84,14 @@ def parse(data: bytes, file: str, allow: Collection[str] = ()) -> ParsedPatch | 
 
 def _begins_section(lines: Sequence[bytes], at: int) -> bool:
     return lines[at].startswith((b"diff --git ", b"diff --cc ", b"diff --combined ")) or is_names(lines, at)
+
+
+def _ends_message(lines: Sequence[bytes], at: int) -> bool:
+    return _begins_section(lines, at) or bool(HUNK.match(lines[at])) or _is_binary_stub(lines[at])
+
+
+def _is_binary_stub(line: bytes) -> bool:
+    return line.startswith(b"Binary files ") and line.rstrip().endswith(b" differ")
 
 
 def _refuse_whole(lines: Sequence[bytes], file: str) -> None:
@@ -184,7 +192,7 @@ class _Sections:
 
     def _refuse_binary(self, at: int) -> None:
         line = self._lines[at]
-        if line.startswith(b"Binary files ") and line.rstrip().endswith(b" differ"):
+        if _is_binary_stub(line):
             self._refuse("binary-without-data", at, "says that binary files differ, but not how", _NO_BINARY)
         if line.startswith(b"GIT binary patch"):
             self._refuse("binary-patch", at, "binary patches cannot be reviewed and are not applied", _NO_BINARY)

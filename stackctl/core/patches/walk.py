@@ -27,12 +27,12 @@ EXPLAINED_BY_NEEDS = ("context-mismatch", "ambiguous-context", "missing-file", "
 class Walk:
     """A series seen through. `faults` by patch; a patch with a fault changed nothing for those after it."""
 
+    state: State
     patches: list[Patch] = field(default_factory=list)
     needs: tuple[Need, ...] = ()
     landings: list[Landing] = field(default_factory=list)
     windows: dict[tuple[PatchName, int], tuple[Origin, ...]] = field(default_factory=dict)
     faults: dict[PatchName, Fault] = field(default_factory=dict)
-    state: State | None = None
 
     def add(self, patch: Patch, step: Step) -> None:
         self.patches.append(patch)
@@ -44,7 +44,8 @@ class Walk:
 
 def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> Walk:
     """The whole series, in order: finds the strip level of each, and who needs whom."""
-    walk, state = Walk(), State(base)
+    state = State(base)
+    walk = Walk(state)
     found: list[Need] = []
     for name, parsed in entries:
         level = strip_level(parsed, state.exists)
@@ -68,7 +69,8 @@ def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) ->
 
 def walk_subset(base: Base, patches: Sequence[Patch], windows: Windows, needs: Collection[Need]) -> Walk:
     """Some patches of a series that was walked: each hunk must land on the very lines that it had there."""
-    walk, state = Walk(), State(base)
+    state = State(base)
+    walk = Walk(state)
     chosen = {patch.name for patch in patches}
     for patch in patches:
         before, (state, step) = state, take(state, patch, windows)

@@ -142,7 +142,6 @@ def check_applied(run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -
 
 def check_texts(walk: Walk, store: GitStore, tree: str) -> None:
     """Both engines agree: what the walk holds is what git wrote."""
-    assert walk.state is not None
     listed = {entry.path: entry.mode for entry in store.list(tree)}  # type: ignore[arg-type]
     read = store.read(tree, list(walk.state.texts))  # type: ignore[arg-type]
     for path, text in walk.state.texts.items():
