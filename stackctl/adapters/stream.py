@@ -6,6 +6,7 @@ It decides nothing about what the bytes mean; whether an event is progress is as
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 
 import aiohttp
@@ -66,7 +67,7 @@ class LiveStream:
             self._end = self._stopped_as
         except (aiohttp.ClientError, OSError, ValueError) as error:
             self._end = _end_of(error)
-            self._error = f"{type(error).__name__}: {error}"
+            self._error = words(error)
         finally:
             self.ended = True
             self._end_at = self._since(time.monotonic())
@@ -118,3 +119,10 @@ def _end_of(error: Exception) -> End:
     if isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)):
         return "refused"
     return "reset"
+
+
+def words(error: Exception) -> str:
+    """An error in the words of the operating system where it has some."""
+    if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno:
+        return os.strerror(error.os_error.errno)
+    return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -82,7 +82,8 @@ def _run(ports: Ports, request: TestRequest, target: Target) -> TestReport:
     answer = ports.http.fetch(_models(target), WARM_UP)
     if answer.status is None:
         reason = f"nobody answers at {target.url}: {answer.error}"
-        return target.report("inconclusive", reason, "is the server up? `stackctl status`")
+        hint = f"is it up? `stackctl status {target.stack}`" if target.stack else "is it up?"
+        return target.report("inconclusive", reason, hint)
     if answer.status in (401, 403):
         reason = f"{target.url} answers {answer.status}"
         return target.report("inconclusive", reason, "set OPENAI_API_KEY in the environment")

@@ -14,6 +14,7 @@ from typing import Any
 from stackctl.commands.evidence import Evidence
 from stackctl.commands.target import Target
 from stackctl.core.verify import cases, control, expected, judge, verdict
+from stackctl.core.verify.classify import Judgement
 from stackctl.core.verify.control import Controls
 from stackctl.core.verify.judge import Judged, Seen
 from stackctl.core.verify.ledger import Ledger
@@ -95,12 +96,12 @@ class _Run:
 
     def _control(self, name: str, size: int) -> control.Count:
         before = name == "before"
-        judgements = []
+        judgements: list[Judgement] = []
         with self.ports.progress.step(
             f"control {name}: {size} requests, {self.target.spec.control_concurrency} at a time"
         ):
             for sent in self.source.control(name, self._numbers(size), size):
-                judged = self._send(sent, name)
+                judged = self._send(sent, f"control {name}")
                 judgements += judged.judgements
                 if before:
                     self.controls.add(sent, judged.judgements, judged.result.streams)
@@ -125,8 +126,9 @@ class _Run:
                 self.ledger.add(judged, judge.confirmed(judged, self.seen))
                 by_id = {s.stream.id: s for s in sent}
                 self.failed += [by_id[j.id] for j in judged.judgements if j.verdict == "bad"]
-                self.ports.progress.live(self.ledger.line(self.rules.planned))
                 decision = verdict.decide(self.ledger.tally, self.rules)
+                if decision is None:
+                    self.ports.progress.live(self.ledger.line(self.rules.planned))
                 index += 1
         return decision
 

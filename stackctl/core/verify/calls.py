@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
 
@@ -15,8 +15,18 @@ from stackctl.core.verify import text as texts
 from stackctl.core.verify.known import ExpectedCall, Known
 from stackctl.core.verify.reply import Reply, ReplyCall
 
-Found = tuple[str, str | None, str | None, str]  # class, where, sub, detail
 MISSING = object()
+
+
+class Found(NamedTuple):
+    """A finding before its verdict; `mark`: the place in `quote` to point at."""
+
+    cls: str
+    where: str | None
+    sub: str | None
+    detail: str
+    quote: str = ""
+    mark: tuple[int, int] | None = None
 
 
 def leaves(value: object) -> Iterator[str]:
@@ -70,7 +80,7 @@ def names(reply: Reply, known: Known) -> Iterator[Found]:
         if not call.name or call.name == expected.name:
             continue
         cls = "wrong_tool" if known.tool(call.name) else "unknown_tool"
-        yield cls, "name", None, f"expected {expected.name}, got {call.name!r}"
+        yield Found(cls, "name", None, f"expected {expected.name}, got {call.name!r}")
 
 
 def arguments(reply: Reply, known: Known, cut: bool) -> Iterator[Found]:
@@ -83,18 +93,20 @@ def arguments(reply: Reply, known: Known, cut: bool) -> Iterator[Found]:
             yield from _compared(value, expected, known)
         elif not cut:
             sub = "truncated" if texts.is_cut_object(call.arguments) else "garbled"
-            yield "json_broken", "arguments", sub, f"no JSON object: {_short(call.arguments)}"
+            end = len(call.arguments)
+            quote, mark = texts.quote(call.arguments, max(0, end - 1), end, 40)
+            yield Found("json_broken", "arguments", sub, "no JSON object", quote, mark if sub == "truncated" else None)
 
 
 def _compared(value: dict[str, Any], expected: ExpectedCall, known: Known) -> Iterator[Found]:
     violation = _violation(value, expected.name, known)
     if violation:
-        yield "schema", "arguments", None, violation
+        yield Found("schema", "arguments", None, violation)
     has_nonce = known.nonce is not None and pointed(expected.arguments, known.nonce_at) == known.nonce
     if has_nonce and known.nonce is not None:
         got = pointed(value, known.nonce_at)
         if got is not MISSING and got != known.nonce:
-            yield "nonce", "arguments", _nonce_sub(got, known.nonce), f"expected {known.nonce}, got {_short(got)}"
+            yield _nonce(got, known.nonce)
     if violation:
         return
     wanted, had = dict(expected.arguments), dict(value)
@@ -103,7 +115,7 @@ def _compared(value: dict[str, Any], expected: ExpectedCall, known: Known) -> It
         wanted.pop(top, None)
         had.pop(top, None)
     if not same(wanted, had):
-        yield "wrong_args", "arguments", None, f"expected {_short(wanted)}, got {_short(had)}"
+        yield Found("wrong_args", "arguments", None, f"expected {_short(wanted)}, got {_short(had)}")
 
 
 def _violation(value: dict[str, Any], name: str, known: Known) -> str | None:
@@ -113,6 +125,13 @@ def _violation(value: dict[str, Any], name: str, known: Known) -> str | None:
         return str(error.message)
     extra = sorted(value.keys() - schema.get("properties", value).keys())
     return f"properties that the tool does not have: {', '.join(extra)}" if extra else None
+
+
+def _nonce(got: object, nonce: str) -> Found:
+    text = got if isinstance(got, str) else json.dumps(got)
+    first = next((n for n, (a, b) in enumerate(zip(text, nonce, strict=False)) if a != b), min(len(text), len(nonce)))
+    quote, mark = texts.quote(text, first, min(first + 1, len(text)), 24)
+    return Found("nonce", "arguments", _nonce_sub(got, nonce), f"expected {nonce}", quote, mark)
 
 
 def _nonce_sub(got: object, nonce: str) -> str:
@@ -131,14 +150,14 @@ def number_of_calls(reply: Reply, known: Known) -> Iterator[Found]:
     wanted, got = len(known.expected), len(reply.calls)
     text_wanted = bool(known.answer and known.answer.content)
     if not got and not reply.content.strip() and not reply.reasoning.strip() and (wanted or text_wanted):
-        yield "empty", None, None, "no call, no text" + (f", finish {reply.finish}" if reply.finish else "")
+        yield Found("empty", None, None, "no call, no text" + (f", finish {reply.finish}" if reply.finish else ""))
     elif got < wanted:
-        yield "missing_call", None, None, f"{got} of {wanted} calls; text: {_short(reply.content)}"
+        yield Found("missing_call", None, None, f"{got} of {wanted} calls; text: {_short(reply.content)}")
     earlier = [_identity(call) for call in reply.calls[:wanted]]
     for call in reply.calls[wanted:]:
         cls = "dup_call" if _identity(call) in earlier else "extra_call"
         earlier.append(_identity(call))
-        yield cls, None, None, f"{call.name}({_short(call.arguments)})"
+        yield Found(cls, None, None, f"{call.name}({_short(call.arguments)})")
 
 
 def _identity(call: ReplyCall) -> tuple[str, str]:

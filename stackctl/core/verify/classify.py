@@ -64,9 +64,9 @@ def classify(stream: Stream, known: Known, others: Others, reply: Reply | None =
 
 
 def _finding(found: Found, known: Known, **more: object) -> Finding:
-    cls, where, sub, detail = found
-    verdict = _model_verdict(cls, known) if cls in classes.MAYBE_MODEL else "bad"
-    return Finding(cls, where, sub, known.id, **{"verdict": verdict, "detail": detail, **more})  # type: ignore[arg-type]
+    verdict = _model_verdict(found.cls, known) if found.cls in classes.MAYBE_MODEL else "bad"
+    fields = {"verdict": verdict, "detail": found.detail, "quote": found.quote, "mark": found.mark, **more}
+    return Finding(found.cls, found.where, found.sub, known.id, **fields)  # type: ignore[arg-type]
 
 
 def _model_verdict(cls: str, known: Known) -> str:
@@ -84,20 +84,22 @@ def _transport(stream: Stream, reply: Reply, known: Known) -> Iterator[Finding]:
     """Faults of the connection; at most one of those that interrupt."""
     if stream.end == "refused":
         yield _finding(
-            ("refused", "http", None, stream.error or "no connection"),
+            Found("refused", "http", None, stream.error or "no connection"),
             known,
             verdict="bad" if known.crashed else "inconclusive",
         )
     elif stream.end == "reset" and stream.status is None and stream.reused:
-        yield _finding(("reset_reused", "http", None, stream.error or ""), known, verdict="inconclusive")
+        yield _finding(Found("reset_reused", "http", None, stream.error or ""), known, verdict="inconclusive")
     elif stream.status is not None and stream.status != 200:
         yield _http_status(stream, known)
     elif reply.error is not None:
         mark = texts.quote(reply.error, 0, min(len(reply.error), 60), 0)
-        yield _finding(("sse_error", "stream", None, "an error inside the stream"), known, quote=mark[0], mark=mark[1])
+        yield _finding(
+            Found("sse_error", "stream", None, "an error inside the stream"), known, quote=mark[0], mark=mark[1]
+        )
     elif stream.end in ("eof", "reset") and reply.finish is None and not reply.done:
         detail = f"ended after {stream.end_at:.2f} s with neither finish_reason nor [DONE]"
-        yield _finding(("reset_stream", "stream", None, detail), known)
+        yield _finding(Found("reset_stream", "stream", None, detail), known)
     else:
         yield from _silence(stream, reply, known)
 
@@ -110,7 +112,9 @@ def _http_status(stream: Stream, known: Known) -> Finding:
     detail = f"HTTP {status} {code}".strip()
     sub = "5xx" if server_fault else str(status)
     verdict = "bad" if server_fault else "inconclusive"
-    return _finding(("http_status", "http", sub, detail), known, verdict=verdict, quote=texts.quote(body, 0, 60, 0)[0])
+    return _finding(
+        Found("http_status", "http", sub, detail), known, verdict=verdict, quote=texts.quote(body, 0, 60, 0)[0]
+    )
 
 
 def _silence(stream: Stream, reply: Reply, known: Known) -> Iterator[Finding]:
@@ -118,16 +122,15 @@ def _silence(stream: Stream, reply: Reply, known: Known) -> Iterator[Finding]:
     last = reply.progress[-1] if reply.progress else None
     if stream.end == "open":
         if last is None:
-            yield _finding(
-                ("ttft_timeout", "stream", None, f"no output in {stream.end_at:.1f} s"), known, verdict=verdict
-            )
+            found = Found("ttft_timeout", "stream", None, f"no output in {stream.end_at:.1f} s")
+            yield _finding(found, known, verdict=verdict)
             return
         detail = f"silent since {last:.1f} s, left at {stream.end_at:.1f} s"
-        yield _finding(("stall", "stream", "open", detail), known, verdict=verdict)
+        yield _finding(Found("stall", "stream", "open", detail), known, verdict=verdict)
         return
     gap = max((b - a for a, b in zip(reply.progress, reply.progress[1:], strict=False)), default=0.0)
     if gap > known.gap:
-        yield _finding(("stall", "stream", "recovered", f"silent for {gap:.1f} s"), known, verdict="warn")
+        yield _finding(Found("stall", "stream", "recovered", f"silent for {gap:.1f} s"), known, verdict="warn")
 
 
 def _pieces(reply: Reply, known: Known) -> list[_Piece]:
@@ -151,12 +154,12 @@ def _said(reply: Reply, known: Known, others: Others) -> Iterator[Finding]:
             yield from _marks(piece, known)
             if texts.is_gibberish(piece.text, known.scripts):
                 detail = "characters that no prompt asked for"
-                yield _finding(("gibberish", piece.where, None, detail), known, quote=_head(piece.text))
+                yield _finding(Found("gibberish", piece.where, None, detail), known, quote=_head(piece.text))
         if piece.where != "name" and texts.is_loop(piece.text) and not piece.expected:
-            yield _finding(("loop", piece.where, None, "repeats itself"), known, quote=_head(piece.text))
+            yield _finding(Found("loop", piece.where, None, "repeats itself"), known, quote=_head(piece.text))
     yield from (_finding(found, known) for found in calls.names(reply, known))
     for rule in reply.protocol:
-        yield _finding(("protocol", "stream", rule, f"the stream breaks a rule: {rule}"), known)
+        yield _finding(Found("protocol", "stream", rule, f"the stream breaks a rule: {rule}"), known)
 
 
 def _head(text: str) -> str:
@@ -172,7 +175,7 @@ def _marks(piece: _Piece, known: Known) -> Iterator[Finding]:
         if mark is thought and piece.where in ("content", "reasoning"):
             cls = "reasoning_leak"
         quote, place = texts.quote(piece.text, mark.start, mark.end)
-        found = (cls, piece.where, None, f"markup of {mark.family} in the {piece.where}")
+        found = Found(cls, piece.where, None, f"markup of {mark.family} in the {piece.where}")
         yield _finding(found, known, quote=quote, mark=place)
 
 
@@ -182,7 +185,9 @@ def _contamination(reply: Reply, pieces: list[_Piece], known: Known, others: Oth
             hit = nonces.foreign(piece.text, keys, known.key)
             if hit:
                 detail = f"nonce N-{hit} of {'another' if sub == 'live' else 'an earlier'} request"
-                yield _finding(("contamination", piece.where, sub, detail), known, quote=_head(piece.text))
+                place = nonces.place(piece.text, hit)
+                quote, mark = texts.quote(piece.text, *place)
+                yield _finding(Found("contamination", piece.where, sub, detail, quote, mark), known)
     for identity in reply.response_ids:
         yield from _foreign_id(identity, others.response_ids, known)
     for call in reply.calls:
@@ -191,13 +196,15 @@ def _contamination(reply: Reply, pieces: list[_Piece], known: Known, others: Oth
     for where, said in [("content", reply.content.strip()), *(("arguments", calls.canonical(c)) for c in reply.calls)]:
         owner = others.answers.get(said)
         if owner is not None and owner != known.case:
-            yield _finding(("contamination", where, "live", f"the answer of case {owner}"), known, quote=_head(said))
+            yield _finding(
+                Found("contamination", where, "live", f"the answer of case {owner}"), known, quote=_head(said)
+            )
 
 
 def _foreign_id(identity: str, owners: object, known: Known) -> Iterator[Finding]:
     seen = cast("dict[str, frozenset[str]]", owners).get(identity, frozenset()) - {known.id}
     if seen and _RANDOM_ID.search(identity):
-        yield _finding(("contamination", "id", "live", f"id {identity} is that of {min(seen)} too"), known)
+        yield _finding(Found("contamination", "id", "live", f"id {identity} is that of {min(seen)} too"), known)
 
 
 def _missing(reply: Reply, known: Known) -> Iterator[Finding]:
@@ -213,11 +220,11 @@ def _missing(reply: Reply, known: Known) -> Iterator[Finding]:
         looping = any(texts.is_loop(piece.text) for piece in _pieces(reply, known))
         if not looping and needed is not None and needed < _SHORT_LOOP * known.max_tokens:
             detail = f"{known.max_tokens} tokens where {needed} were enough alone"
-            yield _finding(("loop", _longest(reply), None, detail), known)
+            yield _finding(Found("loop", _longest(reply), None, detail), known)
         elif not looping:
             excused = True
             detail = f"cut at the test's own limit of {known.max_tokens} tokens"
-            yield _finding(("length_cut", None, None, detail), known, verdict="inconclusive")
+            yield _finding(Found("length_cut", None, None, detail), known, verdict="inconclusive")
     if not excused:
         yield from (_finding(found, known) for found in calls.number_of_calls(reply, known))
         yield from _known_answer(reply, known)
@@ -243,7 +250,7 @@ def _known_answer(reply: Reply, known: Known) -> Iterator[Finding]:
     same = next((n for n, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), min(len(wanted), len(got)))
     quote, mark = texts.quote(got, same, min(same + 1, len(got)))
     detail = f"expected {_head(wanted)!r}, got {_head(got)!r}"
-    yield _finding(("wrong_text", "content", sub, detail), known, quote=quote, mark=mark)
+    yield _finding(Found("wrong_text", "content", sub, detail), known, quote=quote, mark=mark)
 
 
 def _finish(reply: Reply, known: Known, early: bool) -> Iterator[Finding]:
@@ -260,9 +267,9 @@ def _finish(reply: Reply, known: Known, early: bool) -> Iterator[Finding]:
     elif wanted and reply.finish != wanted and reply.finish != "length":
         sub = f"expected_{wanted}"
     if sub:
-        yield _finding(("wrong_finish", "stream", sub, f"finish_reason is {reply.finish}"), known)
+        yield _finding(Found("wrong_finish", "stream", sub, f"finish_reason is {reply.finish}"), known)
     if not reply.done:
-        yield _finding(("protocol", "stream", "no_done", "no [DONE]"), known, verdict="warn")
+        yield _finding(Found("protocol", "stream", "no_done", "no [DONE]"), known, verdict="warn")
 
 
 def _usage(reply: Reply, known: Known) -> Iterator[Finding]:
@@ -270,7 +277,7 @@ def _usage(reply: Reply, known: Known) -> Iterator[Finding]:
         return
     usage = reply.usage
     if usage is None:
-        yield _finding(("usage_mismatch", "usage", "missing", "no usage event"), known, verdict="warn")
+        yield _finding(Found("usage_mismatch", "usage", "missing", "no usage event"), known, verdict="warn")
         return
     prompt, made, total = (usage.get(k, 0) for k in ("prompt_tokens", "completion_tokens", "total_tokens"))
     expected_made = known.answer.completion_tokens if known.answer else None
@@ -281,11 +288,11 @@ def _usage(reply: Reply, known: Known) -> Iterator[Finding]:
     )
     for sub, wrong, detail in tests:
         if wrong:
-            yield _finding(("usage_mismatch", "usage", sub, detail), known, verdict="warn")
+            yield _finding(Found("usage_mismatch", "usage", sub, detail), known, verdict="warn")
     alone = known.control.prompt_tokens
     if alone is not None and prompt != alone:
         detail = f"{prompt} prompt tokens, {alone} alone: another prompt reached the engine"
-        yield _finding(("usage_mismatch", "usage", "prompt_tokens", detail), known)
+        yield _finding(Found("usage_mismatch", "usage", "prompt_tokens", detail), known)
     if expected_made is not None and made != expected_made:
         detail = f"{made} completion tokens, {expected_made} are known to be right"
-        yield _finding(("usage_mismatch", "usage", "completion_tokens", detail), known)
+        yield _finding(Found("usage_mismatch", "usage", "completion_tokens", detail), known)

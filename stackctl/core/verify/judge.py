@@ -91,8 +91,9 @@ def confirmed(judged: Judged, seen: Seen) -> int:
 
 
 def _others_moved(stream: Stream, result: BurstResult, replies: Mapping[str, Reply]) -> bool:
-    """Whether another stream moved while this one was silent; silence of all is for the wedge rule."""
-    if stream.end != "open":
+    """Whether the engine went on while this stream was silent; silence of all is for the wedge rule."""
+    answered = result.canary is not None and result.canary.status == 200
+    if stream.end != "open" or (answered and result.wedged_at is None):
         return True
     own = replies[stream.id].progress
     silent_since = stream.started_at + (own[-1] if own else 0.0)

@@ -58,3 +58,9 @@ def foreign(text: str, keys: frozenset[str], own: str | None) -> str | None:
     plain = normal(text)
     windows = (plain[i : i + LENGTH] for i in range(len(plain) - LENGTH + 1))
     return next((window for window in windows if window in keys and window != own), None)
+
+
+def place(text: str, key: str) -> tuple[int, int]:
+    """Where a key stands in a text that is not in normal form."""
+    match = re.search(r"[\s\-_.]*".join(map(re.escape, key)), text, re.IGNORECASE)
+    return match.span() if match else (0, len(text))

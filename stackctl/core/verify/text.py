@@ -25,7 +25,7 @@ def script(letter: str) -> str:
 
 def scripts(text: str) -> frozenset[str]:
     """Scripts that a text uses; Latin always."""
-    return frozenset(script(c) for c in text if c.isalpha()) | {"LATIN"}
+    return frozenset(script(c) for c in set(text) if not c.isascii() and c.isalpha()) | {"LATIN"}
 
 
 def is_gibberish(text: str, known: frozenset[str]) -> bool:

@@ -94,7 +94,7 @@ class Probe:
 class BurstResult:
     streams: tuple[Stream, ...]
     wedged_at: float | None = None  # seconds after the burst began, when no stream had moved for `watch.wedge`
-    canary: HttpAnswer | None = None
+    canary: HttpAnswer | None = None  # the last one asked, while no stream moved
     canary_after: HttpAnswer | None = None  # once more, after the streams of a wedged burst were aborted
     health: tuple[Probe, ...] = ()
     file_limit: bool = False  # this process may not open enough files for so many streams

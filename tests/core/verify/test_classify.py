@@ -83,7 +83,7 @@ def test_exactly_the_expected_findings(folder: Path) -> None:
     assert judgement.verdict == expect["verdict"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(CASES), st.data())
 def test_chunk_borders_mean_nothing(folder: Path, data: st.DataObject) -> None:
     stream = stream_of(folder)
