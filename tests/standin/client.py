@@ -18,10 +18,14 @@ PROPERTIES = {
     "city": {"type": "string"},
     "tags": {"type": "array", "items": {"type": "string"}},
 }
-TOOLS = [
-    {"type": "function", "function": {"name": name, "description": text, "parameters": {"type": "object", "properties": PROPERTIES}}}
-    for name, text in (("record_nonce", "Store a reference."), ("look_up_city", "Find a city."), ("cancel", "Cancel."))
-]  # fmt: skip
+
+
+def _tool(name: str, text: str) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": PROPERTIES}
+    return {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
+
+
+TOOLS = [_tool("record_nonce", "Store a reference."), _tool("look_up_city", "Find a city."), _tool("cancel", "Cancel.")]
 
 
 def wanted(seed: str, number: int) -> dict[str, Any]:
@@ -54,21 +58,15 @@ async def ask(session: aiohttp.ClientSession, url: str, values: dict[str, Any]) 
 
 def judge(text: str, values: dict[str, Any]) -> str:
     said = reply(text)
-    if said == {"name": "record_nonce", "arguments": json.dumps(values), "content": "", "finish": "tool_calls"}:
-        return "ok"
     try:
         arguments = json.loads(said["arguments"])
     except ValueError:
         return "damaged"
-    if (
-        said["name"] == "record_nonce"
-        and arguments == values
-        and said["finish"] == "tool_calls"
-        and not said["content"]
-    ):
+    shape = (said["name"], said["content"], said["finish"])
+    if arguments == values and shape == ("record_nonce", "", "tool_calls"):
         return "ok"
-    other = isinstance(arguments, dict) and str(arguments.get("nonce", "")).startswith("N-")
-    return "contaminated" if other and arguments["nonce"] != values["nonce"] else "damaged"
+    nonce = arguments.get("nonce") if isinstance(arguments, dict) else None
+    return "contaminated" if str(nonce).startswith("N-") and nonce != values["nonce"] else "damaged"
 
 
 def reply(text: str) -> dict[str, str]:

@@ -38,7 +38,7 @@ def calls_of(text: str) -> list[Call]:
     """Every `Call NAME …` of a text, in order; a call without `with` has no arguments."""
     starts = list(_CALL.finditer(text))
     ends = [start.start() for start in starts[1:]] + [len(text)]
-    return [(start[1], _arguments(text[start.end() : end])) for start, end in zip(starts, ends, strict=True)]
+    return [(start[1], _arguments(text[start.end() : end])) for start, end in zip(starts, ends, strict=False)]
 
 
 def _arguments(text: str) -> dict[str, object]:

@@ -42,8 +42,8 @@ async def _listen(app: web.Application, host: str, port: int) -> web.AppRunner:
 
 
 def _worth_a_line(record: logging.LogRecord) -> bool:
-    """Not the router's question whether the port speaks HTTP/2: it asks at every start."""
-    return not (record.exc_info and isinstance(record.exc_info[1], BadHttpMessage))
+    """Not the router's question whether the port speaks HTTP/2 (at every start), nor a client that went away."""
+    return not (record.exc_info and isinstance(record.exc_info[1], (BadHttpMessage, ConnectionResetError)))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -54,8 +54,7 @@ class Prefill:
 
     async def serve(self, room: int, prompt: str) -> Handover:
         """The whole life of a room. Raises TooLarge, RoomTimeout, RoomGone (aborted), RoomInUse."""
-        if room in self._over:
-            raise self._over[room]
+        self._check(room)
         if room in self._left:
             raise RoomInUse(f"room {room} is in use")
         data, answer = encode(prompt), encode(answer_to(prompt))
@@ -66,20 +65,19 @@ class Prefill:
             self._future(room).set_result(handover)
             async with self._limit(f"room {room} was not fetched"):
                 await left.wait()
+            self._check(room)
         except (TooLarge, RoomTimeout, RoomGone) as error:
             self._give_up(room, error)
+            raise
         finally:
             del self._left[room]
             self._news.pop(room, None)
             self.store.free(room)
-        if room in self._over:
-            raise self._over[room]
         return handover
 
     async def ready(self, room: int) -> Handover:
         """Wait until a room may be fetched. Raises what ended the room, or RoomTimeout when nobody makes it."""
-        if room in self._over:
-            raise self._over[room]
+        self._check(room)
         news = self._future(room)
         try:
             async with self._limit(f"room {room} was not ready"):
@@ -125,13 +123,17 @@ class Prefill:
             self._news[room] = asyncio.get_running_loop().create_future()
         return self._news[room]
 
+    def _check(self, room: int) -> None:
+        if end := self._over.get(room):
+            raise type(end)(*end.args)
+
     def _give_up(self, room: int, error: Exception) -> None:
-        self._over[room] = error
+        self._over.setdefault(room, error)
         if len(self._over) > REMEMBERED:
             del self._over[next(iter(self._over))]
         news = self._news.get(room)
         if news and not news.done():
-            news.set_exception(error)
+            news.set_exception(type(error)(*error.args))
             news.exception()  # seen, also when decode never asks
 
     @asynccontextmanager

@@ -52,6 +52,8 @@ class Detokenizer:
 
 def _begun(text: str) -> int:
     """How many characters at the end of `text` may be the beginning of the special token."""
+    if text.endswith(MARK):
+        return 0  # its last character could begin another one
     for length in range(len(MARK) - 1, 0, -1):
         if text.endswith(MARK[:length]):
             return length
