@@ -91,7 +91,7 @@ def gate_again(site: Site, record: Record, facts: HostFacts) -> str | None:
     site.host.put(f"{facts.root}/probes.py", site.program("gate").encode())
     limit = site.stack.timeouts.probe * (4 + max(3, site.stack.gate.requests)) + 60.0
     folder = f"{facts.root}/releases/{record.release}"
-    argv = (site.python, "-I", "-B", f"{facts.root}/probes.py", "gate", folder)
+    argv = (site.python, "-I", "-S", "-B", f"{facts.root}/probes.py", "gate", folder)
     with site.ports.progress.step(f"{site.name}: gate of release {record.release}"):
         done = site.host.run(argv, timeout=limit)
     return None if done.ok else (done.stdout or done.stderr).decode("utf-8", "replace").strip()

@@ -45,7 +45,9 @@ class Site:
         words = {"root": self.root, **request}
         by_stdin = name == "prepare"
         text = json.dumps(words)
-        argv = (self.python, "-B", "-c", self.program(name), *(() if by_stdin else (text,)))
+        # `prepare` looks at the packages that are installed; the others start quicker without them
+        flags = ("-B",) if by_stdin else ("-B", "-I", "-S")
+        argv = (self.python, *flags, "-c", self.program(name), *(() if by_stdin else (text,)))
         done = self.host.run(argv, input=text.encode() if by_stdin else input, timeout=timeout)
         return self._answer(done)
 

@@ -5,7 +5,8 @@
     gate.py wait RELEASE-DIR SECONDS INSTANCE…   until each /health is 200; fails at once when one exits
     gate.py gate RELEASE-DIR [SECONDS INSTANCE…]   wait for these, then: what a release must pass to count as up
 
-Prose on stdout, exit 0 or 1. It decides nothing beyond that.
+Prose on stdout, exit 0 or 1. It decides nothing beyond that. Each verb imports only what it needs: a cut-over waits
+for these programs, and most of their time is their start.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import cards, probe, procs
+from stackctl.onhost import procs
 
 TAIL = 25  # lines of a log
 
@@ -45,6 +46,8 @@ def stop(root: str, drain: float) -> int:
 
 
 def free(root: str, seconds: float, wanted: set[int]) -> int:
+    from stackctl.onhost import cards
+
     problem = cards.wait_free(root, seconds, wanted)
     print(problem or "free")
     return 1 if problem else 0
@@ -52,6 +55,8 @@ def free(root: str, seconds: float, wanted: set[int]) -> int:
 
 def wait(folder: Path, config: dict[str, Any], seconds: float, names: list[str]) -> int:
     """Asks often at first, then once a second. A refused connection or a 503 means: not yet."""
+    from stackctl.onhost import probe
+
     began = time.monotonic()
     waiting = [launch for launch in config["launches"] if launch["instance"] in names]
     pause = 0.05
@@ -98,6 +103,8 @@ def _tail(folder: Path, instance: str) -> str:
 
 def gate(folder: Path, config: dict[str, Any]) -> int:
     """Identity of every worker, the router's list, then real generations. Stops at the first stage with a fault."""
+    from stackctl.onhost import probe
+
     dead = [item["instance"] for item in config["launches"] if not _alive(folder, item["instance"])]
     if dead:
         print("\n".join(_exited(folder, name) for name in dead))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -20,7 +18,7 @@ from stackctl.onhost import procs
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
     root = os.path.realpath(os.path.expanduser(request["root"]))
-    answer: dict[str, Any] = {"platform": sys.platform, "root": root, "python": platform.python_version()}
+    answer: dict[str, Any] = {"platform": sys.platform, "root": root, "python": sys.version.split()[0]}
     if sys.platform != "linux":
         return answer
     procs.beat(root, request.get("attempt"))
@@ -35,9 +33,9 @@ def look(root: str, request: dict[str, Any]) -> dict[str, Any]:
     wanted = {name for name in (current, previous, request.get("release")) if name}
     instances = procs.recorded(root)
     return {
-        "host": platform.node(),
+        "host": os.uname().nodename,
         "now": time.time(),
-        "free": shutil.disk_usage(existing(folder)).free,
+        "free": free(existing(folder)),
         "current": current,
         "previous": previous,
         "status": status,
@@ -62,6 +60,11 @@ def link(path: Path) -> str | None:
 
 def names(folder: Path) -> list[str]:
     return sorted(os.listdir(folder)) if folder.is_dir() else []
+
+
+def free(folder: Path) -> int:
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize
 
 
 def existing(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 PACKAGE = "stackctl.onhost"
-# what each program imports of the others, in the order in which they must be there
+# what each program imports of the others, directly or not
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "environment": (),
     "look": ("procs",),
@@ -15,20 +15,25 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "prepare": ("procs", "cards", "imports", "tree"),
     "gate": ("procs", "cards", "probe"),
 }
+PREFACE = """\
+import sys
+from importlib.machinery import ModuleSpec
+# the folder that this starts in must not shadow the library
+sys.path[:] = [path for path in sys.path if path]
+CARRIED = {carried!r}
+class Carried:
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self, is_package=not CARRIED[name]) if name in CARRIED else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec(compile(CARRIED[module.__name__], module.__name__, 'exec'), module.__dict__)
+# before all others: what is installed there under our name is another version
+sys.meta_path.insert(0, Carried())
+"""
 
 
 def bundle(program: str, sources: Mapping[str, str]) -> str:
     """`sources`: name -> text, of the program and of all that it needs."""
-    parts = [
-        "import sys, types\n"
-        # the folder that it starts in must not shadow the library
-        "sys.path[:] = [path for path in sys.path if path]\n"
-        "def _module(name, text):\n"
-        "    module = sys.modules[name] = types.ModuleType(name)\n"
-        "    exec(compile(text, name, 'exec'), module.__dict__)\n"
-        f"    setattr(sys.modules.setdefault({PACKAGE!r}, types.ModuleType({PACKAGE!r})),"
-        " name.rpartition('.')[2], module)\n"
-    ]
-    parts += [f"_module({f'{PACKAGE}.{name}'!r}, {sources[name]!r})\n" for name in NEEDS[program]]
-    parts.append(f"exec(compile({sources[program]!r}, {program!r}, 'exec'))\n")
-    return "".join(parts)
+    carried = {"stackctl": "", PACKAGE: ""} | {f"{PACKAGE}.{name}": sources[name] for name in NEEDS[program]}
+    return PREFACE.format(carried=carried) + f"exec(compile({sources[program]!r}, {program!r}, 'exec'))\n"
