@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from stackctl.app import App, selects
+from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
 from stackctl.commands.selection import Selection
 from stackctl.errors import Interrupted, StackctlError
@@ -143,7 +144,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
 
 
-for verb in VERBS:
+for verb in (*VERBS, bisect):
     cli.add_command(verb)
 
 

@@ -18,11 +18,11 @@ from stackctl.core.bisect.events import Chosen, Ended, Learned, Observed, Restor
 from stackctl.core.bisect.hypotheses import Prior
 from stackctl.core.bisect.report import BisectReport, label, report
 from stackctl.core.bisect.search import Done, Outcome, Search, Try
-from stackctl.core.bisect.session import Budget, Session, changed, next_step, search_of
+from stackctl.core.bisect.session import Budget, changed, next_step, search_of
 from stackctl.core.patches.values import Queue
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.units import duration
-from stackctl.errors import Interrupted, StackctlError, UsageError
+from stackctl.errors import GateFailed, Held, Interrupted, RollbackFailed, StackctlError, UsageError
 from stackctl.ports import Ports
 
 
@@ -205,8 +205,7 @@ def _one_run(bench: Bench, journal: Journal, step: Try) -> None:
         journal.add(Chosen(journal.session.last_number + 1, step.phase, left_out))
     number = journal.session.last_number
     words = f"run {number}  {shown(left_out, space.names(step.mask))}"
-    bench.ports.progress.live(f"{words} …")
-    outcome = run(bench, left_out)
+    outcome = run(bench.under(words), left_out)
     journal.add(Observed(number, outcome))
     if outcome.verdict == "unbuildable":
         journal.add(Learned(learn(bench, space, step.mask), outcome.reason))
@@ -238,19 +237,33 @@ def _standing(search: Search) -> str:
 
 def _put_back(bench: Bench, journal: Journal) -> str:
     """Stop the variant, or put back what served; says which. Nothing when no variant was ever started."""
-    session: Session = journal.session
+    session = journal.session
     served = session.served
     if served is None or not (session.runs or session.pending):
         return "nothing was started"
-    with bench.ports.progress.step("putting back what served" if served.release else "stopping the variant"):
-        if served.release is None or served.with_patches:
+    if served.release is None:
+        with bench.ports.progress.step("stopping the variant"):
             bench.pipeline.stop(bench.ports, bench.selection)
-            journal.add(Restored(None))
-            lost = f"; release {served.release} had patches of --with: deploy it again" if served.release else ""
-            return f"nothing of {session.started.stack} runs now{lost}"
-        back = replace(bench.selection, without=served.without, with_patches=())
-        result = bench.pipeline.deploy(bench.ports, back)
-        journal.add(Restored(result.release))
-    if result.release != served.release:
-        return f"release {result.release} serves: the stack changed since {served.release} was deployed"
-    return f"release {result.release} serves again, as before"
+        journal.add(Restored(None))
+        return f"nothing of {session.started.stack} runs now"
+    with bench.ports.progress.step(f"putting back release {served.release}"):
+        now = _serve_again(bench, served, served.release)
+    journal.add(Restored(now))
+    if now != served.release:
+        return f"release {now} serves: {served.release} was no longer there, and the stack has changed since"
+    return f"release {now} serves again, as before"
+
+
+def _serve_again(bench: Bench, served: Served, release: str) -> str:
+    """The very release, else the same variant made anew."""
+    if bench.pipeline.status(bench.ports, bench.selection).release == release:
+        return release
+    try:
+        return bench.pipeline.restore(bench.ports, bench.selection, release).release
+    except (GateFailed, RollbackFailed, Held, Interrupted):
+        raise
+    except StackctlError as error:
+        if served.with_patches:
+            raise
+        bench.ports.progress.say(f"{release} cannot be put back as it was, so it is made anew: {error}")
+    return bench.pipeline.deploy(bench.ports, replace(bench.selection, without=served.without, with_patches=())).release

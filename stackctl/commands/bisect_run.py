@@ -6,7 +6,8 @@ for any other reason gave no answer. Only the test's own verdict on the very rel
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from stackctl.commands.selection import Selection
@@ -17,18 +18,19 @@ from stackctl.core.patches.values import Queue
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.verify.report import TestReport
 from stackctl.errors import Held, Interrupted, InvalidFile, PatchConflict, StackctlError, UsageError
-from stackctl.ports import Ports
+from stackctl.ports import Ports, Progress
 
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The verbs that a bisect is a caller of."""
+    """The verbs that a bisect is a caller of. `restore`: a release that served before, by its id."""
 
     load: Callable[[Ports, Selection], ResolvedStack]
     queue_of: Callable[[Ports, ResolvedStack], Queue]
     compose: Callable[[Ports, ResolvedStack], object]
     deploy: Callable[[Ports, Selection], DeployResult]
     stop: Callable[[Ports, Selection], object]
+    restore: Callable[[Ports, Selection, str], DeployResult]
     status: Callable[[Ports, Selection], Deployment]
     run_test: Callable[[Ports, str, Selection], TestReport]
 
@@ -37,6 +39,7 @@ def real_pipeline() -> Pipeline:
     """The verbs as the command line calls them. Deploys do not ask: the bisect was asked before it began."""
     from stackctl.commands.deploy import DeployRequest, deploy
     from stackctl.commands.gather import load
+    from stackctl.commands.rollback import RollbackRequest, rollback
     from stackctl.commands.status import status
     from stackctl.commands.stop import stop
     from stackctl.commands.test import TestRequest, run_test
@@ -48,9 +51,29 @@ def real_pipeline() -> Pipeline:
         compose=compose,
         deploy=lambda ports, selection: deploy(ports, DeployRequest(selection, yes=True)),
         stop=stop,
+        restore=lambda ports, selection, to: rollback(ports, RollbackRequest(selection, to=to, yes=True)),
         status=status,
         run_test=lambda ports, name, selection: run_test(ports, TestRequest(name, selection, quick=True)),
     )
+
+
+@dataclass(frozen=True)
+class Muted:
+    """Progress of a verb within a run: one line that moves, since there are many runs and each has many steps."""
+
+    to: Progress
+    prefix: str
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[None]:
+        self.live(text)
+        yield
+
+    def say(self, text: str) -> None:
+        self.live(text)
+
+    def live(self, text: str) -> None:
+        self.to.live(f"{self.prefix}  {text}")
 
 
 @dataclass(frozen=True)
@@ -61,6 +84,10 @@ class Bench:
     pipeline: Pipeline
     selection: Selection
     test: str
+
+    def under(self, prefix: str) -> Bench:
+        """The same, with the progress of its verbs behind a prefix."""
+        return replace(self, ports=replace(self.ports, progress=Muted(self.ports.progress, prefix)))
 
     def variant(self, left_out: tuple[str, ...]) -> Selection:
         return replace(self.selection, without=(*self.selection.without, *left_out))
