@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from importlib.metadata import version
 
 from stackctl.commands.gather import load
@@ -13,7 +14,10 @@ from stackctl.core.render.launch import launches
 from stackctl.core.render.release_id import release_id
 from stackctl.core.render.scripts import ENGINE_TEMPLATE, ROUTER_TEMPLATE, Press, serve_scripts
 from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.errors import StackctlError
 from stackctl.ports import Ports
+
+RECIPE = "make_model.py"  # beside the scripts
 
 
 def release(ports: Ports, selection: Selection) -> Release:
@@ -24,7 +28,22 @@ def release(ports: Ports, selection: Selection) -> Release:
 def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release:
     """A composed stack, named and rendered; the scripts carry the name."""
     started = launches(stack)
-    name = release_id(stack, tree.tree, started)
+    paths = path_files(ports, stack)
+    name = release_id(stack, tree.tree, started, paths)
     templates = {file: ports.templates.text(file, stack.workspace) for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
-    scripts = serve_scripts(stack, tree.tree, name, started, Press(templates, version("stackctl")))
+    scripts = serve_scripts(stack, tree.tree, name, started, Press(templates, version("stackctl"), paths))
+    if stack.model.recipe is not None:
+        scripts[RECIPE] = stack.model.recipe
     return Release(name, stack, tree, started, scripts)
+
+
+def path_files(ports: Ports, stack: ResolvedStack) -> dict[str, str]:
+    """Python files of the folders of `python.paths`, as they go beside the scripts: `path-0/sitecustomize.py` -> text."""
+    found = {}
+    for index, folder in enumerate(stack.python.paths if stack.python else ()):
+        names = [name for name in ports.files.walk(folder) if name.endswith(".py")]
+        if not names:
+            raise StackctlError(f"{stack.file}: python.paths: {folder} holds no Python file", "Name a folder of modules.")
+        for name in names:
+            found[f"path-{index}/{name}"] = ports.files.read(posixpath.join(folder, name)).decode("utf-8")
+    return found

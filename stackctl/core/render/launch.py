@@ -24,6 +24,20 @@ def launches(stack: ResolvedStack) -> tuple[Launch, ...]:
     return tuple(_launch(stack, instance) for instance in stack.instances)
 
 
+def model_folder(stack: ResolvedStack) -> str | None:
+    """The name, below models/ of the stack's folder on a host, of a model that a recipe makes: its content's."""
+    if stack.model.recipe is None:
+        return None
+    made_with = (stack.model.recipe, stack.python.requirements_sha256 if stack.python else None)
+    return hashlib.sha256(json.dumps(made_with).encode()).hexdigest()[:16]
+
+
+def model_path(stack: ResolvedStack) -> str:
+    """As the engine is told: relative to the release's folder, where scripts run, when a recipe makes the model."""
+    folder = model_folder(stack)
+    return stack.model.path if folder is None else f"../../models/{folder}"
+
+
 def chat_template_file(stack: ResolvedStack) -> str | None:
     """The name, beside the scripts, of the chat template that the stack brings: its content is in its name."""
     text = stack.serve.chat_template_text
@@ -76,7 +90,7 @@ def _url(stack: ResolvedStack, instance: Instance) -> str:
 
 
 def _engine(stack: ResolvedStack, instance: Instance) -> Iterator[str]:
-    yield from ("--model-path", stack.model.path, "--served-model-name", stack.model.name)
+    yield from ("--model-path", model_path(stack), "--served-model-name", stack.model.name)
     for flag, value in (
         ("--tool-call-parser", stack.serve.tool_call_parser),
         ("--reasoning-parser", stack.serve.reasoning_parser),

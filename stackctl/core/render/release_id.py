@@ -6,7 +6,7 @@ Comments, stackctl's version and the stack's name are no part of it; neither are
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from stackctl.core.deploy.values import Launch
 from stackctl.core.names import ReleaseId, TreeId
@@ -16,12 +16,15 @@ from stackctl.core.stack.resolved import Instance, ResolvedStack
 FORMAT = 1
 
 
-def release_id(stack: ResolvedStack, tree: TreeId, launches: Sequence[Launch]) -> ReleaseId:
-    """The first 12 hex digits of sha256 over canonical JSON."""
+def release_id(
+    stack: ResolvedStack, tree: TreeId, launches: Sequence[Launch], paths: Mapping[str, str] | None = None
+) -> ReleaseId:
+    """The first 12 hex digits of sha256 over canonical JSON. `paths`: files of `python.paths`, name -> text."""
     content = {
         "format": FORMAT,
         "trees": {"sglang": tree},
         "runtime": _runtime(stack),
+        **({"paths": dict(paths)} if paths else {}),
         "instances": [_instance(one, launch) for one, launch in zip(stack.instances, launches, strict=True)],
     }
     return ReleaseId(hashlib.sha256(canonical(content).encode()).hexdigest()[:12])

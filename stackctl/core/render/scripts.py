@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jinja2
 
@@ -30,6 +30,7 @@ class Press:
 
     templates: Mapping[str, str]
     version: str
+    paths: Mapping[str, str] = field(default_factory=dict)  # files that go beside the scripts, on PYTHONPATH
 
 
 def serve_scripts(
@@ -51,12 +52,13 @@ def serve_scripts(
             "module": launch.argv[1],
             "arguments": list(_grouped((*launch.argv[2:], *_identity(launch, release)))),
             "env": dict(launch.env),
+            "paths": sorted({file.partition("/")[0] for file in press.paths}),
         }
         scripts[f"serve-{launch.instance}.sh"] = render(name, press.templates[name], values)
     file, text = chat_template_file(stack), stack.serve.chat_template_text
     if file is not None and text is not None:
         scripts[file] = text
-    return scripts
+    return {**scripts, **press.paths}
 
 
 def _identity(launch: Launch, release: ReleaseId) -> tuple[str, ...]:

@@ -114,7 +114,7 @@ class BaseKeys(Strict):
 
 
 class ModelKeys(Strict):
-    path: Text
+    path: Text | None = None
     name: Text
     architecture: Text | None = None
     quantization: Text | None = None

@@ -48,7 +48,7 @@ def as_file(stack: ResolvedStack) -> Tree:
         base=_base(stack.base),
         sources={name: _base(base) for name, base in stack.sources.items()},
         patches=list(stack.patches),
-        model=_said(**vars(stack.model)),
+        model=_said(**{key: value for key, value in vars(stack.model).items() if key != "recipe" and value}),
         serve=_said(
             module=serve.module,
             tool_call_parser=serve.tool_call_parser,

@@ -108,7 +108,7 @@ def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> Resolv
         workspace=site.workspace,
         base=maker.base(("base",), keys.base) or PathBase(""),
         patches=tuple(PatchName(name) for name in keys.patches),
-        model=maker.model(),
+        model=maker.model(found),
         serve=Serve(
             module=keys.serve.module,
             tool_call_parser=keys.serve.tool_call_parser,
@@ -157,13 +157,16 @@ class _Maker:
             return PathBase(self.path((*key, "path"), spec.path), Commit(spec.commit) if spec.commit else None)
         return None
 
-    def model(self) -> Model:
+    def model(self, found: Found) -> Model:
         model = self._keys.model
         if model is None:
             return Model("", "")
-        path = self.path(("model", "path"), model.path) if model.path.startswith(".") else model.path
+        path = model.path or ""
+        if path.startswith("."):
+            path = self.path(("model", "path"), path)
         make = self._path_or_none(("model", "make"), model.make)
-        return Model(path, model.name, model.architecture, model.quantization, make)
+        recipe = None if make is None else found.contents.get(make, b"").decode("utf-8", "replace")
+        return Model(path, model.name, model.architecture, model.quantization, make, recipe)
 
     def engines(self) -> tuple[Instance, ...]:
         roles = self._keys.roles

@@ -140,6 +140,7 @@ class Model:
     architecture: str | None = None
     quantization: str | None = None
     make: str | None = None  # absolute path of a recipe that makes the model on the host
+    recipe: str | None = None  # its text
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
     for name, host in hosts.items():
         if host.runtime == "docker":
             result[f"hosts.{name}.runtime"] = "build, deploy"
-        elif host.python is None and not host.is_local:
+        elif host.python is None and not host.is_local and not (keys.python and keys.python.requirements):
             result[f"hosts.{name}.python"] = "deploy"
     for name in keys.sources:
         result[f"sources.{name}"] = "build"
@@ -26,10 +26,6 @@ def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
         result["image"] = "build"
     if keys.python:
         result["python"] = "build"
-        if keys.python.paths:
-            result["python.paths"] = "deploy"
-    if keys.model and keys.model.make:
-        result["model.make"] = "deploy"
     for name, test in keys.tests.items():
         if test.cases:
             result[f"tests.{name}.cases"] = "test"
