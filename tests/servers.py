@@ -115,7 +115,7 @@ class ToyServer:
         tool, arguments = asked(body)
         before, self.latest = self.latest or arguments, arguments
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-        if self.fault == "error" and self.active > LOAD:
+        if self.fault == "broken" or (self.fault == "error" and self.active > LOAD):
             return web.Response(status=500, text='data: {\'error\': {"message": "decode failed"}}')
         await response.prepare(request)
         identity = f"chatcmpl-{uuid.uuid4().hex}"

@@ -17,15 +17,16 @@ from stackctl.core.verify import cases, control, expected, judge, verdict
 from stackctl.core.verify.classify import Judgement
 from stackctl.core.verify.control import Controls
 from stackctl.core.verify.judge import Judged, Seen
-from stackctl.core.verify.ledger import Ledger
+from stackctl.core.verify.ledger import Ledger, wedge
 from stackctl.core.verify.load import Sent, Source, control_size
-from stackctl.core.verify.report import TestReport
+from stackctl.core.verify.report import Finding, TestReport
 from stackctl.core.verify.stats import upper_bound
 from stackctl.core.verify.verdict import Decision, Rules
 from stackctl.core.verify.wire import Burst, HttpRequest, Watch
 from stackctl.errors import InvalidFile, Problem
 from stackctl.ports import Ports
 
+ENOUGH = 3  # bad ones end a control
 REPLAYED = 3  # failed requests that are sent again alone
 SECOND_PROBE = 10.0  # seconds
 
@@ -55,6 +56,7 @@ class _Run:
     ledger: Ledger = field(default_factory=Ledger)
     said: dict[str, str] = field(default_factory=dict)  # of the controls
     failed: list[Sent] = field(default_factory=list)
+    wedged_alone: Finding | None = None  # in a control
     counter: int = 0
     lag: float = 0.0
 
@@ -92,6 +94,8 @@ class _Run:
             return self.report(decision)
         self._replay()
         after = self._control("after", size)
+        if self.wedged_alone:
+            decision = Decision("bad", "wedge: after the load not even one request alone is answered")
         return self.report(_after(decision, after))
 
     def _control(self, name: str, size: int) -> control.Count:
@@ -105,7 +109,12 @@ class _Run:
                 judgements += judged.judgements
                 if before:
                     self.controls.add(sent, judged.judgements, judged.result.streams)
+                if judged.result.wedged_at is not None:
+                    self.wedged_alone = wedge(judged.result)
+                if self.wedged_alone or control.count(judgements).bad >= ENOUGH:
+                    break  # a server that hangs would cost minutes for each of the rest
         counted = control.count(judgements)
+        self.ledger.findings += [self.wedged_alone] if self.wedged_alone else []
         if counted.failed:
             self.ledger.findings += [f for j in judgements for f in j.findings]
         self.said[name] = str(counted)
@@ -184,8 +193,8 @@ class _Run:
             failed=tally.failed,
             bound=upper_bound(tally.failed, tally.requests, spec.confidence) if tally.requests else None,
             classes=dict(self.ledger.failures.most_common()),
-            signature=self.ledger.signature if decision.verdict == "bad" else None,
-            wedge=tally.wedged,
+            signature=self._signature() if decision.verdict == "bad" else None,
+            wedge=tally.wedged or self.wedged_alone is not None,
             control=dict(self.said),
             findings=tuple(self.ledger.findings),
             timings=self.ledger.timings(self.target.start_seconds),
@@ -194,6 +203,9 @@ class _Run:
             warnings=dict(self.ledger.warnings),
             needed=self.rules.needed,
         )
+
+    def _signature(self) -> str | None:
+        return self.ledger.signature or ("wedge" if self.wedged_alone else "lasting_damage")
 
     def finish(self, report: TestReport) -> TestReport:
         self.evidence.remember(self.source.recipe.seed, self.counter)

@@ -123,6 +123,22 @@ def test_a_server_that_fails_alone_proves_nothing(ports: Ports, tmp_path: Path) 
     assert "control failed" in report.reason and report.findings
 
 
+def test_damage_that_stays_is_bad_although_the_load_was_clean(ports: Ports, tmp_path: Path) -> None:
+    class Poisoned(AiohttpClient):
+        """Every request after the load is answered by a server that fails."""
+
+        def burst(self, burst: Burst, on_progress: Progress | None = None) -> BurstResult:
+            if burst.streams[0].id.startswith("after"):
+                there.fault = "broken"
+            return super().burst(burst, on_progress)
+
+    with ToyServer("") as there:
+        spec = replace(SPEC, bursts_min=1)
+        report = run_test(replace(ports, http=Poisoned()), TestRequest("c60", PLAIN), rooms(tmp_path, there.url, spec))
+    assert (report.verdict, report.signature, report.failed) == ("bad", "lasting_damage", 0), report
+    assert "lasting damage" in report.reason and report.control["after"] == "0/3 clean"
+
+
 def test_nothing_deployed(ports: Ports, tmp_path: Path) -> None:
     report = run_test(ports, TestRequest("c60", PLAIN), rooms(tmp_path, None, release=None))
     assert report.exit == 125 and "deployed" in report.reason and report.hint == "stackctl deploy toy"
