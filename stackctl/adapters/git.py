@@ -11,9 +11,10 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -159,12 +160,15 @@ class GitStore:
         with tempfile.TemporaryFile() as istream:
             istream.write(stdin)
             istream.seek(0)
-            process = _vendor().Git().execute(words, istream=istream, as_process=True)
+            # the handle ends its process when it is let go, so it must outlive the talk
+            handle = _vendor().Git().execute(words, istream=istream, as_process=True, start_new_session=True)
+            process = handle.proc
             try:
                 out, err = process.communicate()
-            except BaseException:  # Ctrl-C must leave no git behind
-                process.terminate()
-                process.wait()
+            except BaseException:  # Ctrl-C must leave no git behind, nor the helpers that it has started
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGTERM)
+                process.communicate()
                 raise
         return _Said(process.returncode, out, err.decode("utf-8", "surrogateescape"))
 

@@ -124,7 +124,10 @@ def judge(read: Read, patches: Sequence[Patch]) -> Walk:
     """How some of the queue's patches fare, without making their tree."""
     if tuple(patches) == read.queue.patches:
         return read.walk
-    return walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
+    walk = walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
+    names = {patch.name for patch in patches}
+    walk.blame(fault for name, fault in read.walk.faults.items() if fault.kind == "bad-needs" and name in names)
+    return walk
 
 
 def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, ParsedPatch]]:
@@ -147,10 +150,19 @@ def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, Pars
 def _parse_file(ports: Ports, file: str) -> ParsedPatch | Fault:
     name = shown(ports, file)
     try:
-        return parse(ports.files.read(file), name)
+        parsed = parse(ports.files.read(file), name)
     except StackctlError as error:
         hint = error.hint or "A stack names files of patches/, without `.patch`."
         return Fault("not-a-patch", name, None, error.message, hint)
+    return parsed if isinstance(parsed, Fault) else _other_source(parsed) or parsed
+
+
+def _other_source(patch: ParsedPatch) -> Fault | None:
+    for source in patch.header.trailer("Source"):
+        if source != "sglang":
+            message = f"it is for the source {source}, and patches of other sources are not applied yet"
+            return Fault("other-source", patch.file, None, message, "Take it out of the stack.")
+    return None
 
 
 def _all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:

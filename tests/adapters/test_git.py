@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -197,3 +201,43 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(StackctlError) as caught:
         GitStore(LocalFilesAt(tmp_path / "file" / "home", tmp_path)).write_tree(FILES)
     assert "STACKCTL_HOME" in (caught.value.hint or "")
+
+
+FETCH = """
+import sys
+from pathlib import Path
+from stackctl.adapters.git import GitStore
+from tests.fakes import LocalFilesAt
+home = Path(sys.argv[1])
+GitStore(LocalFilesAt(home, home)).fetch_commit(sys.argv[2], "main", "1" * 40)
+"""
+
+
+def running(word: str) -> list[str]:
+    """Command lines of this machine that hold the word."""
+    lines = []
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit():
+                lines.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return [line for line in lines if word in line]
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_fetch_leaves_no_git_and_nothing_half(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/x.git"
+        words = [sys.executable, "-c", FETCH, str(tmp_path / "home"), url]
+        child = subprocess.Popen(words, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE, env=without_proxies())
+        server.settimeout(60)
+        connection, _ = server.accept()  # git is waiting for an answer now
+        with connection:
+            child.send_signal(signal.SIGINT)
+            said = child.communicate(timeout=60)[1]
+        assert b"KeyboardInterrupt" in said
+    assert running(url) == []
+    assert list((tmp_path / "home" / "store.git" / "objects").glob("**/*pack*/*")) == []
+
+
+def without_proxies() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}

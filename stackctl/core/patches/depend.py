@@ -55,10 +55,27 @@ def declared_needs(patches: Sequence[Patch]) -> tuple[tuple[Need, ...], tuple[Fa
     return tuple(needs), tuple(faults)
 
 
+def excluded(patches: Sequence[Patch]) -> tuple[Fault, ...]:
+    """Patches that stand beside one that their trailer `Conflicts: NAME (reason)` names."""
+    names = {patch.name for patch in patches}
+    faults = []
+    for patch in patches:
+        for value in patch.header.trailer("Conflicts"):
+            name = value.partition(" (")[0].strip()
+            if name in names:
+                message = f"its header says `Conflicts: {value}`, and {name} is in the queue"
+                line = _line_of(patch, b"conflicts:")
+                faults.append(Fault("excluded", patch.file, line, message, f"Leave out one of the two: {name}."))
+    return tuple(faults)
+
+
 def _bad_needs(patch: Patch, message: str, hint: str) -> Fault:
+    return Fault("bad-needs", patch.file, _line_of(patch, b"needs:"), message, hint)
+
+
+def _line_of(patch: Patch, key: bytes) -> int | None:
     lines = patch.data.split(b"\n")
-    line = next((at for at, text in enumerate(lines, 1) if text.lower().startswith(b"needs:")), None)
-    return Fault("bad-needs", patch.file, line, message, hint)
+    return next((at for at, text in enumerate(lines, 1) if text.lower().startswith(key)), None)
 
 
 def strongest(needs: Iterable[Need]) -> tuple[Need, ...]:

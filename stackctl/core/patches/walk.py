@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from stackctl.core.names import PatchName
 from stackctl.core.patches.apply import Origin
-from stackctl.core.patches.depend import declared_needs, strongest
+from stackctl.core.patches.depend import declared_needs, excluded, strongest
 from stackctl.core.patches.explain import already, lacks
 from stackctl.core.patches.faults import Fault
 from stackctl.core.patches.parse import ParsedPatch
@@ -41,6 +41,12 @@ class Walk:
         if step.fault:
             self.faults[patch.name] = step.fault
 
+    def blame(self, faults: Iterable[Fault]) -> None:
+        """Faults of headers; one of the diff itself, if there is one, is told instead."""
+        names = {patch.file: patch.name for patch in self.patches}
+        for fault in faults:
+            self.faults.setdefault(names[fault.patch], fault)
+
 
 def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> Walk:
     """The whole series, in order: finds the strip level of each, and who needs whom."""
@@ -59,9 +65,8 @@ def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) ->
         found += step.needs
         walk.add(patch, step)
     declared, faults = declared_needs(walk.patches)
-    for fault in faults:
-        name = next(patch.name for patch in walk.patches if patch.file == fault.patch)
-        walk.faults.setdefault(name, fault)
+    walk.blame(faults)
+    walk.blame(excluded(walk.patches))
     walk.needs = strongest([*found, *declared])
     walk.state = state
     return walk
@@ -81,6 +86,7 @@ def walk_subset(base: Base, patches: Sequence[Patch], windows: Windows, needs: C
             elif reverses(before, patch):
                 step.fault = already(step.fault)
         walk.add(patch, step)
+    walk.blame(excluded(walk.patches))
     walk.needs = tuple(need for need in needs if need.patch in chosen)
     walk.state = state
     return walk

@@ -148,6 +148,19 @@ def test_a_need_that_is_not_earlier_in_the_queue_is_refused(first: str, second: 
     assert declared_needs(walk.patches)[1] == (fault,)
 
 
+def test_patches_that_exclude_each_other() -> None:
+    text = "Subject: x\n\nConflicts: a (other way)\n---\n--- /dev/null\n+++ b/b\n@@ -0,0 +1 @@\n+x\n"
+    entries = []
+    for name, data in (("a", text.replace("Conflicts: a (other way)\n", "").replace("b/b", "b/a")), ("b", text)):
+        parsed = parse(data.encode(), f"{name}.patch")
+        assert isinstance(parsed, ParsedPatch)
+        entries.append((PatchName(name), parsed))
+    base = Base({}, {})
+    whole = walk_series(base, entries)
+    assert [(name, fault.kind, fault.line) for name, fault in whole.faults.items()] == [("b", "excluded", 3)]
+    assert not walk_subset(base, whole.patches[1:], whole.windows, whole.needs).faults
+
+
 def test_files_made_moved_and_removed_are_needs_of_the_file() -> None:
     texts = {
         "make": "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+x\n+y\n",
