@@ -13,6 +13,7 @@ from stackctl.adapters.clock import SystemClock
 from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.http import AiohttpClient
 from stackctl.adapters.process import LocalProcess
+from stackctl.cli import main
 from stackctl.commands.selection import Selection
 from stackctl.commands.test import Rooms, TestRequest, run_test
 from stackctl.core.deploy.values import Deployment, InstanceState
@@ -262,3 +263,21 @@ def test_a_command_judges_by_its_exit(ports: Ports, tmp_path: Path, script: str,
     with ToyServer() as server:
         report = run_test(ports, TestRequest("cmd", PLAIN), rooms(tmp_path, server.url, spec))
     assert report.verdict == verdict and words in report.reason, report
+
+
+@pytest.mark.slow
+def test_the_command_line_follows_git_bisect_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ToyServer("") as there:
+        assert main(["test", "smoke", "--url", there.url, "-c", "30", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["verdict"], said["failed"], said["needed"]) == ("clean", 0, 228) and said["requests"] >= 228
+    with ToyServer("leak") as there:
+        assert main(["test", "smoke", "--url", there.url, "-c", "30"]) == 1
+    assert "leak" in capsys.readouterr().out
+    assert main(["test", "smoke", "--url", f"http://127.0.0.1:{free_port()}"]) == 125
+    assert main(["test", "smoke", "--url", "nonsense"]) == 129
+    assert main(["test"]) == 129
+    assert main(["test", "smoke", "nostack"]) in (125, 129)
