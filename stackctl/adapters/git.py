@@ -63,6 +63,7 @@ TROUBLE = (
     "No space left", "Read-only file system", "Permission denied", "insufficient permission", "unable to create",
     "Not a directory",
 )  # fmt: skip
+ELSEWHERE = "Is the disk full or read-only? $STACKCTL_HOME names another folder for the store."
 AWAY = ("Could not resolve", "unable to access", "Could not read from remote", "timed out")
 
 
@@ -205,7 +206,9 @@ class GitStore:
                 Path(scratch).rename(store)
             except OSError as error:
                 if not store.is_dir():
-                    raise _failure("init", f"{store}: {error.strerror or error}") from error
+                    raise StackctlError(
+                        f"cannot make the store {store}: {error.strerror or error}", ELSEWHERE
+                    ) from error
             finally:
                 if scratch:
                     shutil.rmtree(scratch, ignore_errors=True)
@@ -313,5 +316,5 @@ def _failure(what: str, said: str) -> StackctlError:
     text = said.strip() or "it said nothing"
     hint = None
     if any(word in text for word in TROUBLE):
-        hint = "Is the disk full or read-only? $STACKCTL_HOME names another folder for the store."
+        hint = ELSEWHERE
     return StackctlError(f"git {what} failed in the store: {text}", hint)

@@ -80,7 +80,8 @@ def _failure(requirement: str, done: Completed) -> StackctlError:
     if "No module named pip" in said:
         hint = f"This interpreter has no pip: `{sys.executable} -m ensurepip`."
     elif any(word in said for word in OFFLINE):
-        hint = "The index cannot be reached. With network once, the wheel is kept in $STACKCTL_HOME for later."
+        last = "the index cannot be reached"
+        hint = "Run it once with network: the wheel is then kept in $STACKCTL_HOME. pip's index is its own setting."
     elif "No space left" in said:
         hint = "The disk for temporary files is full; $TMPDIR names another one."
     else:

@@ -86,17 +86,21 @@ def fits(lines: Sequence[Line], hunk: Hunk, taken: Collection[Origin] = ()) -> l
     """Every index where the hunk's old side matches whole. Lines that an earlier hunk placed are `taken`."""
     wanted = pre_image(hunk)
     last = len(lines) - len(wanted)
-    found = []
-    for at in range(last + 1):
-        if (holds_start(hunk) and at) or (holds_end(hunk) and at != last):
-            continue
-        window = lines[at : at + len(wanted)]
-        if all(
-            line.text == text and (line.owner, line.number) not in taken
-            for line, text in zip(window, wanted, strict=True)
-        ):
-            found.append(at)
-    return found
+    places = range(last + 1)
+    if holds_start(hunk):
+        places = places[:1]
+    if holds_end(hunk):
+        places = places[-1:] if last in places else range(0)
+    return [at for at in places if _matches(lines, wanted, at, taken)]
+
+
+def _matches(lines: Sequence[Line], wanted: Sequence[bytes], at: int, taken: Collection[Origin]) -> bool:
+    if wanted and lines[at].text != wanted[0]:
+        return False
+    window = lines[at : at + len(wanted)]
+    return all(
+        line.text == text and (line.owner, line.number) not in taken for line, text in zip(window, wanted, strict=True)
+    )
 
 
 @dataclass(frozen=True)
