@@ -43,7 +43,9 @@ class Bench:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return PatchName(name)
 
-    def edit(self, name: str, number: int, new: str, *, file: str = "a.py", old: str = "", needs: str = "") -> PatchName:
+    def edit(
+        self, name: str, number: int, new: str, *, file: str = "a.py", old: str = "", needs: str = ""
+    ) -> PatchName:
         """A patch that changes line `number` with three lines of context, as the base has them."""
         around = [f"line {n}" for n in range(number - 3, number + 4)]
         around[3] = old or around[3]

@@ -119,7 +119,13 @@ class World:
     def cli(self, *words: str) -> subprocess.Popen[str]:
         """The command line in a process of its own, for what only a process can suffer."""
         argv = [sys.executable, "-m", "stackctl", *words, str(self.selection.stack)]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return subprocess.Popen(
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a test run in the background ignores it
+        )
 
     def status(self) -> dict[str, object]:
         """status.json; empty when there is none."""
