@@ -21,7 +21,7 @@ from stackctl.core.deploy.record import Made, Record, record_of
 from stackctl.core.deploy.values import DeployResult, Outcome, Release
 from stackctl.core.names import ReleaseId
 from stackctl.core.stack.unsupported import refusals
-from stackctl.errors import Interrupted, InvalidFile, StackctlError
+from stackctl.errors import InvalidFile, StackctlError
 from stackctl.ports import Ports
 
 
@@ -67,7 +67,7 @@ def _planned(site: Site, release: Release, record: Record) -> DeployResult:
     warnings: tuple[str, ...] = ()
     try:
         facts = site.look(release=release.id)
-        prepared = preparing.look(site, record, None)
+        prepared = preparing.with_own_secrets(site, record, preparing.look(site, record, None))
     except StackctlError as error:
         warnings = (error.message,)
     plan = sentences(release, record, facts, prepared)
@@ -77,20 +77,16 @@ def _planned(site: Site, release: Release, record: Record) -> DeployResult:
 
 def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
     site, hold, release, record = attempt.site, attempt.hold, attempt.release, attempt.record
-    try:
-        facts = site.look(release=release.id, attempt=hold.attempt)
-        if decide(release.id, facts) != "keep":
-            confirm(site, facts, f"replace it by {release.id}", request.yes)
-        _prepare(attempt, facts)
-        if decide(release.id, facts) == "keep":
-            failure = gate_again(site, record, facts)
-            if failure is None:
-                return _kept(release, record, facts)
-            site.ports.progress.say(
-                f"{site.name}: {release.id} serves but fails its gate, so it is started anew: {failure}"
-            )
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted before the cut-over: nothing was stopped, and the hold is free again") from None
+    facts = site.look(release=release.id, attempt=hold.attempt)
+    if decide(release.id, facts) != "keep":
+        confirm(site, facts, f"replace it by {release.id}", request.yes)
+    _prepare(attempt, facts)
+    if decide(release.id, facts) == "keep":
+        failure = gate_again(site, record, facts)
+        if failure is None:
+            return _kept(release, record, facts)
+        again = f"{site.name}: {release.id} serves but fails its gate, so it is started anew: {failure}"
+        site.ports.progress.say(again)
     watched = cut_over(site, hold, "deploy", facts, release.id)
     preparing.prune(site, release.stack.keep_releases)
     return _result(release, record, "deployed", facts.served, start_seconds(watched.status))

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from stackctl.commands.site import Site
 from stackctl.core.deploy.facts import Holder, Status, parse_holder, parse_status
 from stackctl.core.deploy.hold import is_stale, told
-from stackctl.errors import Held, StackctlError
+from stackctl.errors import Held, Interrupted, StackctlError
 
 EVERY = 1.0  # seconds between two tries
 
@@ -53,9 +53,17 @@ def held(site: Site, command: str, wait: float | None = None) -> Iterator[Hold]:
     except Busy:
         ours = False
         raise
+    except KeyboardInterrupt:
+        raise _interrupted(site, hold) from None
     finally:
         if ours and not hold.passed_on:
             _give_back(site, hold)
+
+
+def _interrupted(site: Site, hold: Hold) -> Interrupted:
+    if hold.passed_on:
+        return Interrupted("interrupted; the host goes on", f"stackctl status {site.stack.name}")
+    return Interrupted("interrupted before anything was stopped; the hold is free again")
 
 
 def _give_back(site: Site, hold: Hold) -> None:

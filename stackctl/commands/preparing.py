@@ -74,9 +74,18 @@ class Refused(InvalidFile):
     exit_code = 1
 
 
+def _own_secrets(site: Site, record: Record) -> dict[str, str]:
+    return {name: value for name in record.secrets if (value := site.ports.who.env(name)) is not None}
+
+
+def with_own_secrets(site: Site, record: Record, found: Prepared) -> Prepared:
+    """As it will be when a deploy has brought those of our environment."""
+    return replace(found, secrets=(*found.secrets, *_own_secrets(site, record)))
+
+
 def write_secrets(site: Site, record: Record) -> None:
     """Those that are in our environment go to the host's `env` file (0600); what is there already stays."""
-    given = {name: value for name in record.secrets if (value := site.ports.who.env(name)) is not None}
+    given = _own_secrets(site, record)
     if not given:
         return
     for name, value in given.items():
