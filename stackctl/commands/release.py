@@ -38,12 +38,14 @@ def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release
 
 
 def path_files(ports: Ports, stack: ResolvedStack) -> dict[str, str]:
-    """Python files of the folders of `python.paths`, as they go beside the scripts: `path-0/sitecustomize.py` -> text."""
+    """Python files of `python.paths`, as they go beside the scripts: `path-0/sitecustomize.py` -> text."""
     found = {}
     for index, folder in enumerate(stack.python.paths if stack.python else ()):
         names = [name for name in ports.files.walk(folder) if name.endswith(".py")]
         if not names:
-            raise StackctlError(f"{stack.file}: python.paths: {folder} holds no Python file", "Name a folder of modules.")
+            raise StackctlError(
+                f"{stack.file}: python.paths: {folder} holds no Python file", "Name a folder of modules."
+            )
         for name in names:
             found[f"path-{index}/{name}"] = ports.files.read(posixpath.join(folder, name)).decode("utf-8")
     return found

@@ -69,7 +69,9 @@ def _base(view: View) -> Iterator[Problem]:
     elif ":" in view.keys.model.name:
         yield view.problem(("model", "name"), "a colon in the served name stops sglang at its start")
     elif (view.keys.model.path is None) == (view.keys.model.make is None):
-        yield view.problem(("model",), "takes exactly one of: path, make", "path: a folder on the hosts; make: a recipe")
+        yield view.problem(
+            ("model",), "takes exactly one of: path, make", "path: a folder on the hosts; make: a recipe"
+        )
     elif (view.keys.model.path or "").startswith("~"):
         yield view.problem(("model", "path"), "`~` means another folder on every host", "write the whole path")
 

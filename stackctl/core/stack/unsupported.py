@@ -26,9 +26,6 @@ def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
         result["image"] = "build"
     if keys.python:
         result["python"] = "build"
-    for name, test in keys.tests.items():
-        if test.cases:
-            result[f"tests.{name}.cases"] = "test"
     if keys.bisect.take_over:
         result["bisect.take_over"] = "bisect"
     return result

@@ -23,8 +23,9 @@ from tests.workspaces import ports_of
 ROOT = Path(__file__).parents[3]
 FILES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
-    for pattern in ("stacks/*.yaml", "patches/**/*.patch", "stacks/standin/**/*.py")
+    for pattern in ("stacks/*.yaml", "patches/**/*.patch", "stacks/standin/**/*.py", "stacks/cpu/**/*")
     for path in sorted(ROOT.glob(pattern))
+    if path.is_file() and "__pycache__" not in path.parts
 }
 WHOLE = sorted(
     Path(name).stem for name, text in FILES.items() if re.match(r"stacks/[^/]*\.yaml", name) and "stack:" in text
