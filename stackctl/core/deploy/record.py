@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import ReleaseId, TreeId
+from stackctl.core.stack.ports import prometheus_port
+from stackctl.core.stack.resolved import Instance
+from stackctl.core.render.launch import model_folder
 
 FORMAT = 1
 
@@ -47,6 +50,8 @@ class Record:
     who: str
     when: float
     stackctl: str
+    paths: tuple[str, ...] = ()  # folders beside the scripts that go on the path, after the tree
+    model: str = ""  # the folder below models/ that a recipe made; empty: a model that is there
 
     @property
     def url(self) -> str:
@@ -89,7 +94,7 @@ def record_of(release: Release, made: Made) -> Record:
             launch.role,
             launch.url,
             launch.argv,
-            tuple(port for port in (launch.port, instances[launch.instance].bootstrap_port) if port is not None),
+            _ports(instances[launch.instance]),
             instances[launch.instance].gpus,
         )
         for launch in release.launches
@@ -109,7 +114,15 @@ def record_of(release: Release, made: Made) -> Record:
         made.who,
         made.when,
         made.stackctl,
+        tuple(sorted({name.partition("/")[0] for name in release.scripts if "/" in name})),
+        model_folder(stack) or "",
     )
+
+
+def _ports(instance: Instance) -> tuple[int, ...]:
+    """Its own first."""
+    more = prometheus_port(instance) if instance.role == "router" else instance.bootstrap_port
+    return (instance.port,) if more is None else (instance.port, more)
 
 
 def to_json(record: Record) -> str:
@@ -127,5 +140,5 @@ def from_json(value: object) -> Record | None:
         )
         for item in rest.pop("launches")
     )
-    secrets = tuple(rest.pop("secrets"))
-    return Record(launches=launches, secrets=secrets, **rest)
+    secrets, paths = tuple(rest.pop("secrets")), tuple(rest.pop("paths", ()))
+    return Record(launches=launches, secrets=secrets, paths=paths, **rest)
