@@ -105,8 +105,10 @@ def _observe(bench: Bench, variant: Selection) -> Outcome:
     if conflict:
         return Outcome("unbuildable", conflict)
     try:
-        bench.pipeline.stop(bench.ports, bench.selection)  # a fresh start each time, and nothing to fall back to
         deployed = bench.pipeline.deploy(bench.ports, variant)
+        if deployed.outcome == "kept":  # it served already: a run is a fresh start
+            bench.pipeline.stop(bench.ports, bench.selection)
+            deployed = bench.pipeline.deploy(bench.ports, variant)
     except PatchConflict as error:
         return Outcome("unbuildable", _first_line(error))
     except (Held, Interrupted, UsageError, InvalidFile):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from stackctl.commands.bisect_run import Pipeline
 from stackctl.commands.selection import Selection
-from stackctl.core.deploy.values import Deployment, DeployResult
+from stackctl.core.deploy.values import Deployment, DeployResult, Outcome
 from stackctl.core.names import Digest, PatchName, ReleaseId, TreeId
 from stackctl.core.patches.values import FilePatch, Header, Need, Patch, Queue
 from stackctl.core.stack.resolved import (
@@ -102,9 +102,10 @@ class Machine:
         taken = self.compose(ports, self.load(ports, selection))
         self._enter("deploy", str(taken.variant))
         release = ReleaseId(f"r{abs(hash(str(taken.variant))) % 10**8:08}" if str(taken.variant) else "plain")
+        outcome: Outcome = "kept" if self.serving and self.serving[1] == release else "deployed"
         self.serving = ("demo", release, str(taken.variant))
         self._taken = taken
-        return DeployResult("deployed", "demo", release, str(taken.variant), "http://here", start_seconds=2.0)
+        return DeployResult(outcome, "demo", release, str(taken.variant), "http://here", start_seconds=2.0)
 
     def stop(self, ports: Ports, selection: Selection) -> None:
         self._enter("stop")

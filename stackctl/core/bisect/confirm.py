@@ -64,7 +64,17 @@ class Confirmation:
         )
 
     def bayes(self, arm: Arm) -> float:
-        return arm.log_bayes(self.counts, self.model)
+        """With p and q as the search and the other arms know them."""
+        others = [other for other in self.arms if other is not arm]
+        inside = [other for other in others if other.name == "B"]
+        outside = [other for other in others if other.name != "B"]
+        known = Counts(
+            self.counts.fails_in + sum(other.fails for other in inside),
+            self.counts.runs_in + sum(other.runs for other in inside),
+            self.counts.fails_out + sum(other.fails for other in outside),
+            self.counts.runs_out + sum(other.runs for other in outside),
+        )
+        return arm.log_bayes(known, self.model)
 
     @property
     def factor(self) -> float:
@@ -84,6 +94,6 @@ class Confirmation:
         return next((arm for arm in self.arms if self.bayes(arm) <= -ENOUGH), None)
 
     def next_arm(self) -> Arm | None:
-        """The least tried of those that are not settled; None when it has used up its runs."""
-        arm = min((arm for arm in self.arms if not self.settled(arm)), key=lambda a: a.runs)
+        """The least tried of those that are not settled, B first; None when it has used up its runs."""
+        arm = min((arm for arm in self.arms if not self.settled(arm)), key=lambda a: (a.runs, a.name != "B"))
         return arm if arm.runs < MOST_RUNS else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackctl.core.bisect.posterior import Model, Rate
-from stackctl.core.bisect.search import Done, Outcome, Phase, Plan, Run, Search
+from stackctl.core.bisect.search import Done, Outcome, Phase, Plan, Run, Search, Try
+from stackctl.core.bisect.session import MOST_RUNS
 from stackctl.core.bisect.space import Member, Space, draw, make_space
 
 
@@ -60,7 +61,8 @@ def truth_of(world: World, space: Space, seed: str) -> int | None:
     return None if world.truth == "none" else space.close(sets[world.truth])
 
 
-def outcome_of(world: World, seed: str, number: int, mask: int, truth: int | None, full: int) -> Outcome:
+def outcome_of(world: World, seed: str, number: int, mask: int, truth: int | None) -> Outcome:
+    full = (1 << world.patches + world.flags) - 1
     if mask != full and draw(seed, "build", mask) < world.unbuildable:
         return Outcome("unbuildable", "does not apply")
     rate = world.p if truth is not None and mask & truth == truth else world.q
@@ -68,23 +70,19 @@ def outcome_of(world: World, seed: str, number: int, mask: int, truth: int | Non
     return Outcome("bad" if bad else "clean", signature="leak" if bad else None)
 
 
-def trial(
-    world: World, seed: str, *, confirm: bool = True, model: Model | None = None, base_mass: float = 0.15
-) -> Told:
-    """One bisect to its end; without `confirm` to the end of the search."""
+def trial(world: World, seed: str, *, confirm: bool = True, model: Model | None = None, **plan: float) -> Told:
+    """One bisect to its end; without `confirm` to the end of the search. `plan`: `stop`, `base_mass`, `min_rate`."""
     space = space_of(world, seed)
     truth = truth_of(world, space, seed)
-    search = Search(Plan(space, seed=seed, base_mass=base_mass), model)
-    number = 0
+    search = Search(Plan(space, seed=seed, **plan), model)
     counts: dict[Phase, int] = {}
-    while True:
-        step = search.next()
-        if isinstance(step, Done) or (not confirm and step.phase in ("A", "A'", "A''", "B")):
-            break
+    number, step = 0, search.next()
+    while isinstance(step, Try) and number < MOST_RUNS and (confirm or step.phase in ("full", "search")):
         number += 1
         counts[step.phase] = counts.get(step.phase, 0) + 1
-        search.feed(Run(number, step.phase, step.mask, outcome_of(world, seed, number, step.mask, truth, space.full)))
-    kind = step.kind if isinstance(step, Done) else "FOUND"
+        search.feed(Run(number, step.phase, step.mask, outcome_of(world, seed, number, step.mask, truth)))
+        step = search.next()
+    kind = step.kind if isinstance(step, Done) else "FOUND" if number < MOST_RUNS else "BUDGET"
     named = None if kind == "NEVER FAILS" else search.top.mask
     return Told(kind, named == truth, number, counts.get("search", 0))
 

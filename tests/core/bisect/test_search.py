@@ -145,7 +145,7 @@ def test_three_that_fail_only_together_are_found_when_no_pair_explains_the_runs(
 
 
 def test_a_pair_that_does_not_fail_alone_is_kept_in_while_a_third_is_looked_for() -> None:
-    search = _world(0b10010, lies={"B": 1})
+    search = _world(0b10010, lies={"B": 2})
     assert search.contradictions[0] == "not sufficient alone"
     assert search.fixed == 0b10010
     assert search.top.mask & 0b10010 == 0b10010
