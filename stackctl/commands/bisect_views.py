@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stackctl.commands.bisect import shown
 from stackctl.commands.bisect_journal import Journal, newest
-from stackctl.commands.gather import load
+from stackctl.commands.gather import load as load_stack
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.events import Undone, record
 from stackctl.core.bisect.report import BisectReport, report
 from stackctl.core.bisect.search import Done
 from stackctl.core.bisect.session import Budget, next_step, search_of
+from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.errors import UsageError
 from stackctl.ports import Ports
+
+Load = Callable[[Ports, Selection], ResolvedStack]
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,21 @@ class UndoView:
     status: StatusView
 
 
-def log(ports: Ports, request: ViewRequest) -> LogView:
+def log(ports: Ports, request: ViewRequest, load: Load = load_stack) -> LogView:
     """All events, in order."""
-    journal = _journal(ports, request)
+    journal = _journal(ports, request, load)
     events = tuple(record(entry.event, entry.at) for entry in journal.entries)
     return LogView(journal.file, journal.session.torn, events)
 
 
-def status(ports: Ports, request: ViewRequest) -> StatusView:
+def status(ports: Ports, request: ViewRequest, load: Load = load_stack) -> StatusView:
     """Where the session stands, and what comes next."""
-    return _status(_journal(ports, request))
+    return _status(_journal(ports, request, load))
 
 
-def undo(ports: Ports, request: ViewRequest, run: int | None = None) -> UndoView:
+def undo(ports: Ports, request: ViewRequest, run: int | None = None, load: Load = load_stack) -> UndoView:
     """A run counts no more: the last one, or this number. The session is open again."""
-    journal = _journal(ports, request)
+    journal = _journal(ports, request, load)
     numbers = [chosen.run for chosen, _ in journal.session.runs]
     if not numbers or run not in (None, *numbers):
         which = f"no run {run}" if numbers else "no run yet"
@@ -75,13 +78,13 @@ def undo(ports: Ports, request: ViewRequest, run: int | None = None) -> UndoView
     return UndoView(journal.session.started.session, number, _status(journal))
 
 
-def last_report(ports: Ports, request: ViewRequest) -> BisectReport:
+def last_report(ports: Ports, request: ViewRequest, load: Load = load_stack) -> BisectReport:
     """The report of the session, as it stands."""
-    journal = _journal(ports, request)
+    journal = _journal(ports, request, load)
     return report(journal.session, search_of(journal.session), journal.file)
 
 
-def _journal(ports: Ports, request: ViewRequest) -> Journal:
+def _journal(ports: Ports, request: ViewRequest, load: Load) -> Journal:
     stack = load(ports, request.selection)
     return newest(ports, stack.workspace, stack.name, (request.test, request.session))
 
