@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from rich.table import Table
 from rich.text import Text
 
 from stackctl.commands.hold import HoldState
@@ -23,8 +24,10 @@ def show_deploy(console: Console, result: DeployResult) -> None:
     name = " ".join(word for word in (result.stack, result.variant) if word)
     if result.outcome == "planned":
         console.print(f"{name}: release {result.release}, if it is deployed:")
+        steps = Table.grid(padding=(0, 1))
         for number, line in enumerate(result.plan, 1):
-            console.print(Text(f"{number:3}. {line}"))
+            steps.add_row(Text(f"{number:3}."), Text(line))
+        console.print(steps)
         return
     what = "serves already and passed its gate again" if result.outcome == "kept" else f"{result.outcome}, serves"
     console.print(Text.assemble((name, "bold"), f": release {result.release} {what} at {result.url}"))

@@ -52,6 +52,7 @@ def _prepare(release: Release, record: Record, facts: HostFacts | None) -> Itera
     patches = f"{len(release.tree.patches)} patch" + ("es" if len(release.tree.patches) != 1 else "")
     what = f"tree {record.tree[:12]} ({patches} on the base)"
     yield f"{host}: {what} is there; verify it by its blob ids" if there else f"{host}: upload {what}, verified there"
+    yield f"{host}: link native files of the same packages into it, where {record.python} has some that it lacks"
     yield f"{host}: write release {release.id}: {', '.join(release.scripts)}"
     packages = "".join(f", and is {name} {version}" for name, version in record.packages.items())
     yield f"{host}: look whether {record.python} imports what {record.module} needs{packages}"
