@@ -96,7 +96,7 @@ def status(app: App, selection: Selection, history: bool) -> int:
 @click.option("--release", metavar="RELEASE", help="Of this one; else what serves, else what was tried last.")
 @selects
 @click.pass_obj
-def logs(app: App, selection: Selection, **wanted: Any) -> int:
+def logs(app: App, /, selection: Selection, **wanted: Any) -> int:
     """The ends of the logs of what serves."""
     from stackctl.commands.logs import LogsRequest
     from stackctl.commands.logs import logs as run

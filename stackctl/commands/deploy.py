@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from stackctl.commands import follow, preparing
 from stackctl.commands.cutting import confirm, cut_over, gate_again, raise_unless_up
+from stackctl.commands.environment import engine_python, environment_wanted, make_environment, planned_python
 from stackctl.commands.holding import Busy, Hold, held
 from stackctl.commands.release import release as make_release
 from stackctl.commands.selection import Selection
@@ -51,10 +52,9 @@ def deploy(ports: Ports, request: DeployRequest) -> DeployResult:
     if problems := refusals(release.stack, "deploy"):
         raise InvalidFile(problems)
     with site_of(ports, release.stack) as site:
-        made = Made(ports.who.user(), ports.clock.now(), version("stackctl"), site.python)
-        record = record_of(release, made)
         if request.dry_run:
-            return _planned(site, release, record)
+            return _planned(site, release)
+        record = _record(site, release, engine_python(site))
         try:
             with held(site, "stackctl deploy", request.wait) as hold:
                 return _deploy(Attempt(site, hold, release, record), request)
@@ -62,15 +62,26 @@ def deploy(ports: Ports, request: DeployRequest) -> DeployResult:
             return _join(site, release, record, busy)
 
 
-def _planned(site: Site, release: Release, record: Record) -> DeployResult:
+def _record(site: Site, release: Release, python: str) -> Record:
+    ports = site.ports
+    return record_of(release, Made(ports.who.user(), ports.clock.now(), version("stackctl"), python))
+
+
+def _planned(site: Site, release: Release) -> DeployResult:
     facts = prepared = None
     warnings: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    record = _record(site, release, planned_python(site))
     try:
+        record = _record(site, release, engine_python(site))
         facts = site.look(release=release.id)
         prepared = preparing.with_own_secrets(site, record, preparing.look(site, record, None))
+        if wanted := environment_wanted(site):  # then it is no reason to refuse that it is not whole
+            plan = (wanted,)
+            prepared = replace(prepared, environment=())
     except StackctlError as error:
         warnings = (error.message,)
-    plan = sentences(release, record, facts, prepared)
+    plan += sentences(release, record, facts, prepared)
     result = _result(release, record, "planned", facts.served if facts else None)
     return replace(result, plan=plan, warnings=warnings)
 
@@ -94,6 +105,7 @@ def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
 
 def _prepare(attempt: Attempt, facts: HostFacts) -> None:
     site, release, record = attempt.site, attempt.release, attempt.record
+    make_environment(site)
     preparing.upload_tree(site, facts, record, attempt.hold.attempt)
     with site.ports.progress.step(f"{site.name}: prepare release {release.id}"):
         preparing.prepare(site, release, record, facts, attempt.hold.attempt)

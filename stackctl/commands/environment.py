@@ -31,34 +31,64 @@ def environment_spec(ports: Ports, stack: ResolvedStack) -> EnvironmentSpec | No
     return EnvironmentSpec(stack.python.version or DEFAULT_PYTHON, parse_lock(text, file))
 
 
-def is_made(host: HostSpec, stack: ResolvedStack) -> bool:
-    """Whether this host's interpreter is one that stackctl makes: it names none, and the stack has a lock."""
-    return host.python is None and stack.python is not None and stack.python.requirements is not None
-
-
 def folder_of(ports: Ports, host: HostSpec, key: str) -> str:
     return f"{ports.files.home() if host.is_local else REMOTE_HOME}/environments/{key}"
 
 
+def _wanted(site: Site) -> EnvironmentSpec | None:
+    """What stackctl has to make there; None when the host names an interpreter, or the stack has no lock."""
+    return environment_spec(site.ports, site.stack) if site.host.spec.python is None else None
+
+
 def engine_python(site: Site) -> str:
-    """Path of the interpreter that runs engines and router there; made now if it has to be."""
-    spec = environment_spec(site.ports, site.stack)
-    if spec is None or not is_made(site.host.spec, site.stack):
+    """Path of the interpreter that runs engines and router there, whether it is made already or not."""
+    spec = _wanted(site)
+    if spec is None:
         return site.python
+    return f"{_state(site, folder_of(site.ports, site.host.spec, spec.key))['dir']}/bin/python"
+
+
+def planned_python(site: Site) -> str:
+    """The same without asking the host; a path in its home stays unexpanded."""
+    spec = _wanted(site)
+    if spec is None:
+        return site.python
+    return f"{folder_of(site.ports, site.host.spec, spec.key)}/bin/python"
+
+
+def environment_wanted(site: Site) -> str:
+    """What has to be made there before a start, as a sentence of a plan; empty when nothing has."""
+    spec = _wanted(site)
+    if spec is None:
+        return ""
     folder = folder_of(site.ports, site.host.spec, spec.key)
-    found = site.ask("environment", {"do": "state", "dir": folder})
-    if found["state"] != "whole":
-        found = _build(site, spec, folder, building=found["state"] == "building")
-    return f"{found['dir']}/bin/python"
+    if _state(site, folder)["state"] == "whole":
+        return ""
+    return f"{site.name}: make the environment {spec.key}: {len(spec.pins)} packages, python {spec.python}, in {folder}"
 
 
-def _build(site: Site, spec: EnvironmentSpec, folder: str, *, building: bool) -> dict[str, Any]:
+def make_environment(site: Site) -> None:
+    """Make what the stack's lock asks for, unless it is there, is none of ours, or was made before."""
+    spec = _wanted(site)
+    if spec is None:
+        return
+    folder = folder_of(site.ports, site.host.spec, spec.key)
+    state = _state(site, folder)["state"]
+    if state != "whole":
+        _build(site, spec, folder, building=state == "building")
+
+
+def _state(site: Site, folder: str) -> dict[str, Any]:
+    return site.ask("environment", {"do": "state", "dir": folder})
+
+
+def _build(site: Site, spec: EnvironmentSpec, folder: str, *, building: bool) -> None:
     what = f"{site.name}: make the environment {spec.key} ({len(spec.pins)} packages, python {spec.python})"
     with site.ports.progress.step(what):
         if not building:
             request = {"do": "build", "dir": folder, "python": spec.python, "locked": spec.locked, "free": spec.free}
             site.start("environment", {**request, "env": _installer_settings(site)})
-        return _wait(site, folder)
+        _wait(site, folder)
 
 
 def _installer_settings(site: Site) -> Mapping[str, str]:
@@ -68,14 +98,14 @@ def _installer_settings(site: Site) -> Mapping[str, str]:
     return {name: value for name, value in site.ports.who.environment().items() if name.startswith(INSTALLER)}
 
 
-def _wait(site: Site, folder: str) -> dict[str, Any]:
+def _wait(site: Site, folder: str) -> None:
     clock, ends = site.ports.clock, site.ports.clock.monotonic() + BUILD
     began = clock.monotonic()
     while clock.monotonic() < ends:
         clock.sleep(POLL)
-        found = site.ask("environment", {"do": "state", "dir": folder})
+        found = _state(site, folder)
         if found["state"] == "whole":
-            return found
+            return
         if found["state"] != "building" and clock.monotonic() - began > 5 * POLL:
             raise StackctlError(
                 f"{site.name}: the environment was not made: {found['line'] or 'its builder is gone'}",
@@ -86,7 +116,7 @@ def _wait(site: Site, folder: str) -> dict[str, Any]:
 
 
 def environment_faults(site: Site, python: str) -> tuple[str, ...]:
-    """What is not as it was installed; empty for an interpreter that stackctl did not make."""
+    """What is not as it was installed; empty for an interpreter that stackctl did not make (that `python` names)."""
     folder = python.removesuffix("/bin/python")
     if "/environments/" not in folder:
         return ()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
+from stackctl.commands.environment import environment_faults
+from stackctl.commands.release import RECIPE
 from stackctl.commands.site import Site
 from stackctl.core.deploy.archive import archive
 from stackctl.core.deploy.cutover import release_files
@@ -16,6 +18,10 @@ from stackctl.errors import InvalidFile, StackctlError
 
 UPLOAD = 1800.0  # seconds that a tree may take
 IMPORTS = 300.0  # seconds that all checks may take; a first import of torch is slow
+MODEL = 1800.0  # seconds that a recipe may take
+MAKE_MODEL = (
+    'test -d "$3" || { mkdir -p "$(dirname "$3")" && rm -rf "$3.new" && "$1" -B "$2" "$3.new" && mv "$3.new" "$3"; }'
+)
 MODULES = {"sglang-router": "sglang_router.sglang_router_rs"}  # distribution -> what proves that it works
 
 
@@ -38,18 +44,22 @@ def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> N
 
 def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str = "") -> Prepared:
     """Facts that could refuse a start. With `files` they are written first, else nothing changes."""
+    faults = environment_faults(site, record.python)
     request = {
         "attempt": attempt,
         "tree": record.tree,
         "module": record.module,
-        "paths": [],
+        "paths": [f"releases/{record.release}/{name}" for name in record.paths],
         "packages": {name: MODULES.get(name, name.replace("-", "_")) for name in record.packages},
         "ports": list(record.ports),
         "cards": list(record.cards),
     }
     if files is not None:
         request["files"] = files
-    return parse_prepared(site.ask("prepare", request, timeout=IMPORTS))
+    if faults:  # it would be no news that such an interpreter cannot import something
+        found = parse_prepared(site.ask("prepare", request, timeout=IMPORTS))
+        return replace(found, imports={}, versions={}, environment=faults)
+    return parse_prepared(replace(site, python=record.python).ask("prepare", request, timeout=IMPORTS))
 
 
 def prepare(site: Site, release: Release, record: Record, facts: HostFacts, attempt: str) -> None:
@@ -59,6 +69,20 @@ def prepare(site: Site, release: Release, record: Record, facts: HostFacts, atte
     files = release_files(release, record, facts.root, {"instance.sh": program})
     found = look(site, record, {f"releases/{record.release}/{name}": text for name, text in files.items()}, attempt)
     refuse(record, facts, found)
+    make_model(site, record)
+
+
+def make_model(site: Site, record: Record) -> None:
+    """By the release's recipe, once for each content; whole or not at all."""
+    if not record.model:
+        return
+    folder = f"{site.root.removeprefix('~/')}/models/{record.model}"
+    recipe = f"{site.root.removeprefix('~/')}/releases/{record.release}/{RECIPE}"
+    argv = ("sh", "-c", MAKE_MODEL, "make-model", record.python, recipe, folder)
+    done = site.host.run(argv, timeout=MODEL)
+    if not done.ok:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.code}"]
+        raise StackctlError(f"{site.name}: the model was not made: {words[-1]}", f"Its recipe: model.make, {recipe}.")
 
 
 def refuse(record: Record, facts: HostFacts, found: Prepared) -> None:

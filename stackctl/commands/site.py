@@ -91,7 +91,7 @@ def site_of(ports: Ports, stack: ResolvedStack) -> Iterator[Site]:
     spec = _only_host(stack)
     host = ports.hosts.open(spec)
     try:
-        yield Site(ports, host, stack, _python(ports, spec))
+        yield Site(ports, host, stack, _python(ports, stack, spec))
     finally:
         host.close()
 
@@ -106,11 +106,14 @@ def _only_host(stack: ResolvedStack) -> HostSpec:
     return stack.hosts[names[0]]
 
 
-def _python(ports: Ports, spec: HostSpec) -> str:
+def _python(ports: Ports, stack: ResolvedStack, spec: HostSpec) -> str:
+    """What runs our own programs there; engines may run by another one, that stackctl makes."""
     if spec.python is not None:
         return spec.python
     if spec.is_local:
         return ports.who.python()
+    if stack.python is not None and stack.python.requirements is not None:
+        return "python3"
     raise StackctlError(
         f"{spec.name} names no interpreter", f"Say which one is there: hosts.{spec.name}.python: /path/to/python."
     )

@@ -7,6 +7,7 @@ Without `files` nothing is written: so a plan can look too.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -33,15 +34,28 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         put(Path(root), request["files"])
         tree.link_natives(trees, request["tree"])
     python = trees / request["tree"] / "python"
+    paths = [str(Path(root, path)) for path in request["paths"]]
+    customize(paths)
     if python.parent.is_dir():
         answer["tree"] = tree.verify(trees, request["tree"])
     answer["imports"] = {
-        **imports.missing(request["module"], [str(python), *request["paths"]] if answer["tree"] == [] else []),
+        **imports.missing(request["module"], [str(python), *paths] if answer["tree"] == [] else []),
         **{name: why for module in request["packages"].values() for name, why in imports.missing(module, []).items()},
     }
     if answer["tree"] != []:
         answer["imports"].pop(request["module"], None)  # it may be in the tree: not known yet
     return answer
+
+
+def customize(paths: list[str]) -> None:
+    """What an interpreter that starts with these on its path would do before all else."""
+    for path in paths:
+        sys.path.insert(0, path)
+        file = Path(path, "sitecustomize.py")
+        spec = importlib.util.spec_from_file_location("sitecustomize", file) if file.is_file() else None
+        if spec is not None and spec.loader is not None:
+            module = sys.modules["sitecustomize"] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
 
 
 def put(folder: Path, files: dict[str, str]) -> None:

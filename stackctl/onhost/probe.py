@@ -172,7 +172,7 @@ def _judged(request: dict[str, Any], answer: Answer, release: str) -> str | None
     if answer.status != 200:
         return "no answer" if not answer.status else f"status {answer.status}"
     try:
-        call, tokens, finish, version = (_streamed if request["body"].get("stream") else _whole)(answer.text)
+        calls, text, tokens, finish, version = (_streamed if request["body"].get("stream") else _whole)(answer.text)
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         return f"cannot read the answer ({type(error).__name__}: {error})"
     if not tokens:
@@ -181,19 +181,24 @@ def _judged(request: dict[str, Any], answer: Answer, release: str) -> str | None
         return f"another release answered: {version}, not {release}"
     if version is None and not request["body"].get("stream"):
         return "metadata.weight_version is missing, so nobody knows which release answered"
-    if call != [(request["expect"]["name"], request["expect"]["arguments"])]:
-        return "expected one call of {} with {}".format(
-            request["expect"]["name"], json.dumps(request["expect"]["arguments"])
-        )
-    return None if finish == "tool_calls" else f"finish_reason is {finish!r}, not 'tool_calls'"
+    expect = request["expect"]
+    if calls != expect["calls"]:
+        return "expected {} and got {}".format(_shown(expect["calls"]), _shown(calls))
+    if expect.get("text") is not None and text.strip() != expect["text"].strip():
+        return "expected the text {!r}".format(expect["text"])
+    return None if finish == expect["finish"] else "finish_reason is {!r}, not {!r}".format(finish, expect["finish"])
 
 
-Read = tuple[list[tuple[str, Any]], int, str | None, str | None]  # calls, tokens, finish, weight version
+def _shown(calls: list[list[Any]]) -> str:
+    return " and ".join(f"a call of {name} with {json.dumps(said)}" for name, said in calls) or "no call"
+
+
+Read = tuple[list[list[Any]], str, int, str | None, str | None]  # calls, text, tokens, finish, weight version
 
 
 def _streamed(text: str) -> Read:
     calls: dict[int, list[str]] = {}
-    tokens, finish, ended = 0, None, False
+    tokens, finish, ended, said = 0, None, False, ""
     for line in text.splitlines():
         if line.strip() == "data: [DONE]":
             ended = True
@@ -202,11 +207,13 @@ def _streamed(text: str) -> Read:
             tokens = (event.get("usage") or {}).get("completion_tokens") or tokens
             for choice in event["choices"]:
                 finish = choice.get("finish_reason") or finish
+                said += (choice.get("delta") or {}).get("content") or ""
                 for piece in (choice.get("delta") or {}).get("tool_calls") or ():
                     _add(calls.setdefault(piece["index"], ["", ""]), piece["function"])
     if not ended:
         raise ValueError("the stream has no [DONE]")
-    return [(name, json.loads(arguments)) for _, (name, arguments) in sorted(calls.items())], tokens, finish, None
+    found = [[name, json.loads(arguments)] for _, (name, arguments) in sorted(calls.items())]
+    return found, said, tokens, finish, None
 
 
 def _add(call: list[str], function: dict[str, Any]) -> None:
@@ -220,7 +227,8 @@ def _whole(text: str) -> Read:
     calls = [item["function"] for item in choice["message"].get("tool_calls") or ()]
     version = (said.get("metadata") or {}).get("weight_version")
     return (
-        [(call["name"], json.loads(call["arguments"])) for call in calls],
+        [[call["name"], json.loads(call["arguments"])] for call in calls],
+        choice["message"].get("content") or "",
         said["usage"]["completion_tokens"],
         choice["finish_reason"],
         version,

@@ -1,4 +1,6 @@
-"""Removes releases beyond the newest N of a stack, and trees that no release is left of. Never what serves or is next.
+"""Removes releases beyond the newest N of a stack, and trees and models that no release is left of.
+
+Never what serves or is next.
 
 argv[1] is a request in JSON: {root, keep}; the answer is JSON on stdout: {releases: […], trees: […]} that went.
 """
@@ -22,7 +24,11 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     gone = sorted(set(folders) - kept)
     for name in gone:
         shutil.rmtree(folders[name], ignore_errors=True)
-    used = {_tree(folders[name]) for name in kept}
+    models = {_said(folders[name], "model") for name in kept}
+    for path in (root / "models").glob("*"):
+        if path.name not in models:
+            shutil.rmtree(path, ignore_errors=True)
+    used = {_said(folders[name], "tree") for name in kept}
     trees = sorted(path.name for path in (root / "trees").glob("*") if path.is_dir() and path.name not in used)
     for name in trees:
         shutil.rmtree(root / "trees" / name, ignore_errors=True)
@@ -48,9 +54,9 @@ def _when(folder: Path) -> float:
     return float(record["when"]) if isinstance(record, dict) else 0.0
 
 
-def _tree(folder: Path) -> str | None:
+def _said(folder: Path, key: str) -> str | None:
     record = procs.read_json(folder / "record.json")
-    return record["tree"] if isinstance(record, dict) else None
+    return record.get(key) if isinstance(record, dict) else None
 
 
 if __name__ == "__main__":

@@ -116,6 +116,7 @@ class Prepared:
     secrets: tuple[str, ...]
     tree: tuple[str, ...] | None
     imports: Mapping[str, str]
+    environment: tuple[str, ...] = ()  # what is not as stackctl installed it, in an environment that it made
 
 
 def parse_facts(said: Mapping[str, Any]) -> HostFacts:

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from stackctl.core.deploy.record import RecordedLaunch
 from stackctl.core.deploy.values import Release
+from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.verify.cases import TOOLS
+from stackctl.core.verify.expected import case
+from stackctl.core.verify.expected import parse as parse_cases
 
 TOOL = TOOLS[0]
 COUNT, CITY = 42, "Paris"
@@ -42,9 +46,28 @@ def gate_config(release: Release, launches: Sequence[RecordedLaunch], tree: str)
             }
             for launch in launches
         ],
-        "requests": requests(stack.gate.requests, stack.model.name, long_prompt(launches)),
+        "requests": asked(stack, launches),
     }
     return json.dumps(config, indent=1, sort_keys=True) + "\n"
+
+
+def asked(stack: ResolvedStack, launches: Sequence[RecordedLaunch]) -> list[dict[str, object]]:
+    """Tool calls with nonces; for a model that cannot do as it is told, prompts whose answers are known."""
+    if stack.gate.cases is None:
+        return requests(stack.gate.requests, stack.model.name, long_prompt(launches))
+    entries = parse_cases(stack.gate.cases, stack.gate.expect or "")
+    return [_known(entry, stack.model.name, stream=n > 0) for n, entry in enumerate(entries[: stack.gate.requests])]
+
+
+def _known(entry: Mapping[str, Any], model: str, *, stream: bool) -> dict[str, object]:
+    known = case(entry, model, str(entry["id"]))
+    calls = [[call.name, call.arguments] for call in known.known.expected]
+    text = known.known.answer.content if known.known.answer else None
+    body = {**json.loads(known.body), "stream": stream}
+    if not stream:
+        body.pop("stream_options", None)
+    expect = {"calls": calls, "finish": entry["expect"]["finish"], "text": text}
+    return {"name": f"case {entry['id']}", "body": body, "expect": expect}
 
 
 def expected(argv: Sequence[str]) -> dict[str, bool | str | list[str]]:
@@ -106,4 +129,5 @@ def _request(name: str, model: str, before: str, *, stream: bool) -> dict[str, o
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     arguments = {"nonce": "N-{nonce}", "count": COUNT, "city": CITY}
-    return {"name": name, "body": body, "expect": {"name": "record_nonce", "arguments": arguments}}
+    expect = {"calls": [["record_nonce", arguments]], "finish": "tool_calls"}
+    return {"name": name, "body": body, "expect": expect}

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import ReleaseId, TreeId
+from stackctl.core.render.launch import model_folder
 from stackctl.core.stack.ports import prometheus_port
 from stackctl.core.stack.resolved import Instance
-from stackctl.core.render.launch import model_folder
 
 FORMAT = 1
 

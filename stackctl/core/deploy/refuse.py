@@ -17,6 +17,7 @@ SHOWN = 5  # files of a tree that are named
 def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Problem, ...]:
     host = f"{record.host}: "
     found = (
+        *_environment(record, prepared),
         *_imports(record, prepared),
         *_versions(record, prepared),
         *_tree(record, prepared),
@@ -26,6 +27,15 @@ def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Prob
         *_disk(facts),
     )
     return tuple(Problem(host + problem.message, hint=problem.hint) for problem in found)
+
+
+def _environment(record: Record, prepared: Prepared) -> Iterator[Problem]:
+    for fault in prepared.environment:
+        folder = record.python.removesuffix("/bin/python")
+        yield Problem(
+            f"the environment of {record.release} is not whole: {fault}",
+            hint=f"Remove {folder} there and deploy again: it is made anew.",
+        )
 
 
 def _imports(record: Record, prepared: Prepared) -> Iterator[Problem]:

@@ -191,8 +191,13 @@ class TimeoutKeys(Strict):
     drain: Duration = 120.0
 
 
+class CaseKeys(Strict):
+    expect: Text
+
+
 class GateKeys(Strict):
     requests: Count = 8
+    cases: CaseKeys | None = None
     test: Text | None = None
     bursts: Count = 2
 
@@ -209,10 +214,6 @@ class BurstKeys(Strict):
 class ControlKeys(Strict):
     concurrency: Count = 1
     requests: Count = 20
-
-
-class CaseKeys(Strict):
-    expect: Text
 
 
 class TestKeys(Strict):

@@ -60,7 +60,12 @@ def as_file(stack: ResolvedStack) -> Tree:
         python=_python(stack.python) if stack.python else None,
         image=_said(**{"from": image.from_, "arch": list(image.arch)}) if image else None,
         timeouts={name: duration_text(seconds) for name, seconds in vars(stack.timeouts).items()},
-        gate=_said(**vars(stack.gate)),
+        gate=_said(
+            requests=stack.gate.requests,
+            cases={"expect": stack.gate.expect} if stack.gate.expect else None,
+            test=stack.gate.test,
+            bursts=stack.gate.bursts,
+        ),
         releases={"keep": stack.keep_releases},
         secrets=list(stack.secrets),
         tests={name: _test(test) for name, test in stack.tests.items()},

@@ -88,6 +88,8 @@ def wanted(keys: StackKeys, merged: Merged, site: Site) -> Iterator[Wanted]:
         named.append((("python", "requirements"), keys.python.requirements, "requirements file"))
     if keys.model:
         named.append((("model", "make"), keys.model.make, "recipe"))
+    if keys.gate.cases:
+        named.append((("gate", "cases", "expect"), keys.gate.cases.expect, "file of cases"))
     for name, test in keys.tests.items():
         named.append((("tests", name, "cases", "expect"), test.cases.expect if test.cases else None, "file of cases"))
     for key, text, what in named:
@@ -121,7 +123,7 @@ def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> Resolv
         router_package=keys.roles.router[0].package if routers else None,
         hosts=hosts,
         timeouts=Timeouts(keys.timeouts.start, keys.timeouts.probe, keys.timeouts.drain),
-        gate=GateSpec(keys.gate.requests, keys.gate.test, keys.gate.bursts),
+        gate=maker.gate(found),
         keep_releases=keys.releases.keep,
         secrets=tuple(keys.secrets),
         tests={name: maker.test(name, test) for name, test in keys.tests.items()},
@@ -156,6 +158,12 @@ class _Maker:
         if spec.path:
             return PathBase(self.path((*key, "path"), spec.path), Commit(spec.commit) if spec.commit else None)
         return None
+
+    def gate(self, found: Found) -> GateSpec:
+        keys = self._keys.gate
+        expect = self._path_or_none(("gate", "cases", "expect"), keys.cases.expect if keys.cases else None)
+        cases = None if expect is None else found.contents.get(expect, b"")
+        return GateSpec(keys.requests, expect, cases, keys.test, keys.bursts)
 
     def model(self, found: Found) -> Model:
         model = self._keys.model

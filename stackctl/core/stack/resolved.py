@@ -196,7 +196,11 @@ class BisectSpec:
 
 @dataclass(frozen=True)
 class GateSpec:
+    """`cases`: known answers to ask for, of `expect`, for a model that cannot do as it is told."""
+
     requests: int = 8
+    expect: str | None = None  # absolute path
+    cases: bytes | None = None  # its content
     test: str | None = None
     bursts: int = 2
 

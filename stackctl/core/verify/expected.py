@@ -2,6 +2,8 @@
 
 JSON: a list of `{id, messages, tools?, max_tokens, expect: {text? | calls: [{name, arguments}], content?, finish,
 completion_tokens?}}`. `text` is the whole answer of a prompt without calls, `content` what is said beside calls.
+Or a mapping `{format: 1, tools, cases}`, when all cases that offer tools offer the same: there `tools` of a case is
+true or false, `calls` may be empty (then `content` is the whole answer), and `group` is for the reader.
 Refuses a file with any mistake, and names them all.
 """
 
@@ -28,6 +30,8 @@ def parse(data: bytes, file: str) -> list[dict[str, Any]]:
     except ValueError as error:
         line = getattr(error, "lineno", None)
         raise InvalidFile([Problem(f"is no JSON: {error}", Where(file, line))]) from error
+    if isinstance(entries, dict) and entries.get("format") == 1 and isinstance(entries.get("cases"), list):
+        entries = [_spelled_out(entry, entries.get("tools", [])) for entry in entries["cases"]]
     if not isinstance(entries, list) or not entries:
         raise InvalidFile([Problem("must be a list of cases, and not empty", Where(file))])
     problems = [
@@ -38,6 +42,19 @@ def parse(data: bytes, file: str) -> list[dict[str, Any]]:
     if problems:
         raise InvalidFile(problems, "each case: id, messages, max_tokens, expect: {text or calls, finish}")
     return entries
+
+
+def _spelled_out(entry: object, tools: object) -> object:
+    """A case of the short form, in the long one."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("expect"), dict):
+        return entry
+    expect = dict(entry["expect"])
+    content = expect.pop("content", None) or ""
+    words = {"content": content} if expect.get("calls") else {"text": content}
+    if not expect.get("calls"):
+        expect.pop("calls", None)
+    kept = {key: value for key, value in entry.items() if key not in ("group", "tools")}
+    return {**kept, "tools": tools if entry.get("tools") else [], "expect": {**expect, **words}}
 
 
 def _mistakes(entry: object) -> list[str]:
