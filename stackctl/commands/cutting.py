@@ -70,6 +70,8 @@ def raise_unless_up(site: Site, watched: Watched) -> None:
     if status.state in ("committed", "stopped"):
         return
     detail = f"\n{watched.failure}" if watched.failure else f": {status.message}"
+    if status.state == "untouched":
+        raise StackctlError(f"{site.name}: nothing was stopped{detail}", "Is the disk there full?")
     if status.kind == "stop":
         raise StackctlError(
             f"{site.name}: could not end all processes{detail}", f"Look: stackctl status {site.stack.name}."

@@ -37,7 +37,15 @@ def take(root: str, details: dict[str, Any]) -> dict[str, Any]:
     except OSError:
         shutil.rmtree(aside, ignore_errors=True)
         return dict(_holder(root), taken=False)
+    _let_end(root)
     return {"taken": True}
+
+
+def _let_end(root: str) -> None:
+    """A cut-over frees the hold just before its last word: let it have that."""
+    deadline = time.monotonic() + 5.0
+    while procs.cutover_alive(root, procs.read_json(Path(root, "status.json"))) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _holder(root: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from stackctl.commands.hold import release_hold, show_hold, take_hold
 from stackctl.commands.holding import held
 from stackctl.commands.site import site_of
 from stackctl.commands.status import history, status
-from stackctl.errors import Held
+from stackctl.errors import Held, StackctlError
 from tests.commands.deployed import World, wait_for
 
 pytestmark = pytest.mark.slow
@@ -139,3 +139,15 @@ def test_a_foreign_hold_is_not_freed_by_hand(world: World) -> None:
             release_hold(world.ports, world.selection, "another")
         release_hold(world.ports, world.selection, hold.attempt)
     assert world.is_free()
+
+
+def test_what_cannot_be_written_down_is_not_begun(world: World) -> None:
+    first = world.deploy()
+    (world.root / "journal.jsonl").unlink()
+    (world.root / "journal.jsonl").mkdir()
+    world.write(flags="page-size: 7")
+    with pytest.raises(StackctlError, match="nothing was stopped: the journal cannot be written"):
+        world.deploy()
+    assert world.answers() == first.release and world.is_free()
+    (world.root / "journal.jsonl").rmdir()
+    assert world.deploy().previous == first.release

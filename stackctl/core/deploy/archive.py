@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,10 @@ class Entry(Protocol):
 def archive(entries: Iterable[Entry], contents: Mapping[str, bytes]) -> bytes:
     """Raises StackctlError for a submodule: its files are in another repository."""
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1, format=tarfile.PAX_FORMAT) as tar:
+    with (
+        gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=1, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
         for entry in entries:
             if entry.mode == SUBMODULE:
                 raise StackctlError(f"{entry.path} is a submodule: its files are not in the tree", "Pin it by itself.")

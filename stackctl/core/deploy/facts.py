@@ -9,7 +9,7 @@ from typing import Any, Literal
 from stackctl.core.deploy.record import Record, from_json
 from stackctl.core.names import ReleaseId, TreeId
 
-State = Literal["running", "committed", "restored", "failed", "broken", "stopped"]
+State = Literal["running", "committed", "restored", "failed", "broken", "stopped", "untouched"]
 
 
 @dataclass(frozen=True)

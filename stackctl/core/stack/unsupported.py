@@ -26,6 +26,8 @@ def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
         result["image"] = "build"
     if keys.python:
         result["python"] = "build"
+    if keys.gate.test:
+        result["gate.test"] = "deploy"
     if keys.bisect.take_over:
         result["bisect.take_over"] = "bisect"
     return result

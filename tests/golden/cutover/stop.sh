@@ -43,6 +43,7 @@ steps=''  # of status.json
 state=running
 step=''
 message=''
+touched=no  # has anything been stopped yet?
 careful=yes # while nothing is broken, a step that cannot be written down is not begun
 
 status() {
@@ -66,6 +67,7 @@ run_step() {
     message='the journal cannot be written'
     return 1
   fi
+  touched=yes
   if "$@" >step.log 2>&1; then phase='done'; else phase=fail; fi
   seconds=$(awk "BEGIN { printf \"%.2f\", $(uptime) - $began }")
   steps="$steps${steps:+, }{\"name\": \"$step\", \"phase\": \"$phase\", \"seconds\": $seconds}"
@@ -151,7 +153,10 @@ commit() {
 main() {
   rm -f current.new previous.new
   [ -z "$new" ] || rm -f "releases/$new/failure.txt"
-  run_step 'stop what serves' stop_all || finish broken
+  if ! run_step 'stop what serves' stop_all; then
+    [ "$touched" = yes ] || finish untouched
+    finish broken
+  fi
   [ -n "$new" ] || finish stopped
   began_up=$(uptime)
   if bring_up "$new"; then
