@@ -6,6 +6,7 @@ and variants. A half-built one is never used: its record is written last.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,8 +87,10 @@ def _build(site: Site, spec: EnvironmentSpec, folder: str, *, building: bool) ->
     what = f"{site.name}: make the environment {spec.key} ({len(spec.pins)} packages, python {spec.python})"
     with site.ports.progress.step(what):
         if not building:
-            request = {"do": "build", "dir": folder, "python": spec.python, "locked": spec.locked, "free": spec.free}
-            site.start("environment", {**request, "env": _installer_settings(site)})
+            content: dict[str, object] = {"python": spec.python, "locked": spec.locked, "free": spec.free}
+            content["env"] = _installer_settings(site)
+            site.host.put(f"{folder}.json", json.dumps(content).encode(), 0o600)  # a lock is too long for an argv
+            site.start("environment", {"do": "build", "dir": folder})
         _wait(site, folder)
 
 

@@ -3,7 +3,7 @@
 Without its record (`stackctl-environment.json`, written last) an environment is half-built and never used; the next
 build begins anew. torch is installed by pip, which knows the wheel folders and indexes of this machine; the rest by
 uv where it is, else by pip. argv[1] is a request in JSON, the answer is JSON on stdout:
-{do: build, dir, python, locked, free, env} -> {ok, error?}; progress goes line by line to DIR.log
+{do: build, dir} -> {ok, error?}; what to build is in DIR.json: {python, locked, free, env}; progress goes to DIR.log
 {do: state, dir} -> {state: whole | building | failed | absent, dir, line}
 {do: verify, dir} -> {faults: [..], record}
 """
@@ -28,8 +28,9 @@ FAULTS = 5  # as many are named; the rest is a number
 def main(request: dict[str, Any]) -> dict[str, Any]:
     folder = Path(os.path.expanduser(request["dir"]))
     if request["do"] == "build":
-        os.environ.update(request["env"], UV_PYTHON_DOWNLOADS="never")
-        return build(folder, request)
+        wanted = json.loads(folder.with_suffix(".json").read_text())
+        os.environ.update(wanted["env"], UV_PYTHON_DOWNLOADS="never")
+        return build(folder, wanted)
     if request["do"] == "verify":
         return {"faults": faults(folder), "record": record(folder)}
     return state(folder)
