@@ -20,6 +20,8 @@ from stackctl.core.verify.report import TestReport
 from stackctl.errors import Held, Interrupted, InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports, Progress
 
+MOST_WORDS = 240  # characters of a reason
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -110,17 +112,17 @@ def _observe(bench: Bench, variant: Selection) -> Outcome:
             bench.pipeline.stop(bench.ports, bench.selection)
             deployed = bench.pipeline.deploy(bench.ports, variant)
     except PatchConflict as error:
-        return Outcome("unbuildable", _first_line(error))
+        return Outcome("unbuildable", _brief(error))
     except (Held, Interrupted, UsageError, InvalidFile):
         raise
     except StackctlError as error:
-        return Outcome("inconclusive", f"did not come up: {_first_line(error)}")
+        return Outcome("inconclusive", f"did not come up: {_brief(error)}")
     try:
         seen = bench.pipeline.run_test(bench.ports, bench.test, variant)
     except (Interrupted, UsageError, InvalidFile):
         raise
     except StackctlError as error:
-        return Outcome("inconclusive", f"the test could not run: {_first_line(error)}", release=deployed.release)
+        return Outcome("inconclusive", f"the test could not run: {_brief(error)}", release=deployed.release)
     return _outcome(deployed, seen)
 
 
@@ -144,7 +146,7 @@ def why_unbuildable(bench: Bench, variant: Selection) -> str | None:
     try:
         bench.pipeline.compose(bench.ports, bench.pipeline.load(bench.ports, variant))
     except PatchConflict as error:
-        return _first_line(error)
+        return _brief(error)
     return None
 
 
@@ -168,5 +170,7 @@ def learn(bench: Bench, space: Space, mask: int) -> Clause:
     return Clause(on=space.names(least), off=space.names(off))
 
 
-def _first_line(error: StackctlError) -> str:
-    return str(error).partition("\n")[0]
+def _brief(error: StackctlError) -> str:
+    """What a line of a table can hold."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return ": ".join(lines[:2])[:MOST_WORDS]

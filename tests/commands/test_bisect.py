@@ -257,7 +257,7 @@ def test_a_start_that_fails_is_no_verdict() -> None:
     assert found.kind == "CONFIRMED" and frozenset(found.culprit) == PAIR
     lost = [row for row in found.runs if row.counted == "neither"]
     assert [row.number for row in lost] == [4, 7]
-    assert lost[0].shown == "inconclusive: did not come up: the gate failed"
+    assert lost[0].shown == "inconclusive: did not come up: the gate failed: many words"
 
 
 def test_too_many_lost_starts_pause_the_session() -> None:
@@ -362,3 +362,11 @@ def test_a_run_is_shown_by_what_is_out_or_by_what_is_in_if_that_is_shorter() -> 
     assert shown(("patch:a/x", "flag:y"), ("patch:b", "patch:c", "env:d")) == "-a/x -flag:y"
     assert shown(("patch:b", "patch:c", "env:d"), ("patch:a/x",)) == "only a/x"
     assert shown(("patch:b",), ()) == "base"
+
+
+def test_a_flag_that_the_stack_does_not_set_is_tried_too() -> None:
+    """Left out, it has the flipped value: the fault is there as long as it is not set."""
+    tried = stack(bisect=BisectSpec(test="c60", flip={"disable-overlap": True}))
+    machine = Machine(lambda elements: "flag:disable-overlap" not in elements, stack=tried)
+    found = run(machine)
+    assert found.kind == "CONFIRMED" and found.culprit == ("flag:disable-overlap",)

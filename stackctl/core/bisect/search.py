@@ -225,7 +225,9 @@ class Search:
     def next(self) -> Try | Done:
         """What to do now. The same runs give the same answer."""
         if self._is_infrastructure():
-            return Done("INFRA", f"more than a quarter of the last {WINDOW} runs gave neither pass nor fail")
+            last = next(run.outcome for run in reversed(self.runs) if self.judged(run) in ("neither", "other"))
+            told = last.reason or f"another fault: {last.labels[0]}"
+            return Done("INFRA", f"too many of the last {WINDOW} runs gave neither pass nor fail; the last: {told}")
         if self.runs and self._wants_again(self.runs[-1]):
             return Try(self.runs[-1].phase, self.runs[-1].mask)
         if self.signature is None:

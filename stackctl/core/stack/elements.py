@@ -58,7 +58,8 @@ def _one(stack: ResolvedStack, word: str) -> Element | Problem:
         case "flag" | "env" if rest:
             by_role = bool(slash) and role in ROLES
             element = Element(kind, name if by_role else rest, role if by_role else None)
-            known = any(has(instance, element) for instance in stack.instances)
+            flipped = kind == "flag" and rest in stack.bisect.flip  # left out means: set to the flipped value
+            known = flipped or any(has(instance, element) for instance in stack.instances)
         case _:
             hint = _nearest(stack, word) if not colon else "written patch:NAME, flag:NAME, env:NAME or flag:ROLE/NAME"
             return Problem(f"`{word}` is no element", hint=hint or "written patch:NAME, flag:NAME or env:NAME")

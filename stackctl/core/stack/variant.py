@@ -44,7 +44,7 @@ def leave_out(stack: ResolvedStack, needs: Sequence[Need]) -> ResolvedStack:
         stack,
         patches=kept,
         patch_files={name: file for name, file in stack.patch_files.items() if name in kept},
-        engines=tuple(_lighter(instance, without) for instance in stack.engines),
+        engines=tuple(_flipped(stack, _lighter(instance, without)) for instance in stack.engines),
         router=_lighter(stack.router, without) if stack.router else None,
         variant=replace(stack.variant, dropped=dropped),
     )
@@ -56,3 +56,10 @@ def _lighter(instance: Instance, without: Sequence[Element]) -> Instance:
         flags=cast(dict[str, Value], elements.without(instance, without, "flag")),
         env=cast(dict[str, str], elements.without(instance, without, "env")),
     )
+
+
+def _flipped(stack: ResolvedStack, engine: Instance) -> Instance:
+    """With the flags of `bisect.flip` that are left out: the stack does not set them, the variant does."""
+    out = {element.name for element in stack.variant.without if element.kind == "flag" and element.role is None}
+    set_now = {name: value for name, value in stack.bisect.flip.items() if name in out and value is not False}
+    return replace(engine, flags={**engine.flags, **set_now}) if set_now else engine
