@@ -10,6 +10,9 @@ import click
 from stackctl.app import App, selects, yes_option
 from stackctl.commands.selection import Selection
 
+evidence_option = click.option(
+    "--no-evidence", is_flag=True, help="Do not look whether it is well, nor save what shows why it is not."
+)
 wait_option = click.option("--wait", type=click.FloatRange(0), metavar="SECONDS", help="Wait so long for a hold.")
 
 
@@ -47,31 +50,33 @@ def rollback(app: App, selection: Selection, to: str | None, wait: float | None)
 
 
 @click.command()
+@evidence_option
 @wait_option
 @yes_option
 @selects
 @click.pass_obj
-def restart(app: App, selection: Selection, wait: float | None) -> int:
-    """Stop what serves and start the same release again, gated."""
+def restart(app: App, selection: Selection, wait: float | None, no_evidence: bool) -> int:
+    """Stop what serves and start the same release again, gated; of a sick one save evidence first."""
     from stackctl.commands.restart import restart as run
     from stackctl.output.deploy import show_deploy
 
     app.may_change()
-    return app.show(run(app.ports, selection, yes=app.yes, wait=wait), show_deploy)
+    return app.show(run(app.ports, selection, yes=app.yes, wait=wait, evidence=not no_evidence), show_deploy)
 
 
 @click.command()
+@evidence_option
 @wait_option
 @yes_option
 @selects
 @click.pass_obj
-def stop(app: App, selection: Selection, wait: float | None) -> int:
-    """Stop all that a stack has on its host; no process is left."""
+def stop(app: App, selection: Selection, wait: float | None, no_evidence: bool) -> int:
+    """Stop all that a stack has on its host, no process is left; of a sick one save evidence first."""
     from stackctl.commands.stop import stop as run
     from stackctl.output.deploy import show_stop
 
     app.may_change()
-    return app.show(run(app.ports, selection, wait), show_stop)
+    return app.show(run(app.ports, selection, wait, evidence=not no_evidence), show_stop)
 
 
 @click.command()

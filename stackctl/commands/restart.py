@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from stackctl.commands.cutting import confirm, replaced
 from stackctl.commands.gather import load
 from stackctl.commands.holding import held
+from stackctl.commands.host_evidence import save_evidence
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.deploy.values import DeployResult
@@ -12,12 +15,18 @@ from stackctl.errors import StackctlError
 from stackctl.ports import Ports
 
 
-def restart(ports: Ports, selection: Selection, *, yes: bool = False, wait: float | None = None) -> DeployResult:
-    """Raises as deploy does; when it does not come up again, nothing serves (exit 1)."""
+def restart(
+    ports: Ports, selection: Selection, *, yes: bool = False, wait: float | None = None, evidence: bool = True
+) -> DeployResult:
+    """Raises as deploy does; when it does not come up again, nothing serves (exit 1).
+
+    `evidence`: of a release that is not well, save what shows why, before it is stopped.
+    """
     stack = load(ports, selection)
     with site_of(ports, stack) as site, held(site, "stackctl restart", wait) as hold:
         facts = site.look(attempt=hold.attempt)
         if facts.served is None:
             raise StackctlError(f"{site.name}: nothing of {stack.name} serves", f"stackctl deploy {stack.name}")
         confirm(site, facts, f"restart {facts.served}", yes)
-        return replaced(site, hold, "restart", facts, facts.served)
+        saved = save_evidence(site, facts, "restart") if evidence else ""
+        return replace(replaced(site, hold, "restart", facts, facts.served), evidence=saved)

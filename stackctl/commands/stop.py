@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stackctl.commands.cutting import cut_over
 from stackctl.commands.gather import load
 from stackctl.commands.holding import held
+from stackctl.commands.host_evidence import save_evidence
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.names import ReleaseId
@@ -15,20 +16,28 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class StopResult:
-    """`release`: what served before; None when nothing did. `processes`: how many were there."""
+    """`release`: what served before; None when nothing did. `processes`: how many were there.
+
+    `evidence`: the folder that was written because what served was not well; empty when nothing was.
+    """
 
     stack: str
     host: str
     release: ReleaseId | None
     processes: int
+    evidence: str = ""
 
 
-def stop(ports: Ports, selection: Selection, wait: float | None = None) -> StopResult:
-    """Raises Held, and StackctlError when a process cannot be ended."""
+def stop(ports: Ports, selection: Selection, wait: float | None = None, *, evidence: bool = False) -> StopResult:
+    """Raises Held, and StackctlError when a process cannot be ended.
+
+    `evidence`: of a release that is not well, save what shows why. A bisect needs none: it has its test's.
+    """
     stack = load(ports, selection)
     with site_of(ports, stack) as site, held(site, "stackctl stop", wait) as hold:
         facts = site.look(attempt=hold.attempt)
+        saved = save_evidence(site, facts, "stop") if evidence else ""
         # nothing there and nothing left half-way: also no folder is made
         if facts.processes or facts.served or facts.unfinished:
             cut_over(site, hold, "stop", facts, "")
-        return StopResult(stack.name, site.name, facts.served, len(facts.processes))
+        return StopResult(stack.name, site.name, facts.served, len(facts.processes), saved)

@@ -33,6 +33,7 @@ def show_deploy(console: Console, result: DeployResult) -> None:
     console.print(Text.assemble((name, "bold"), f": release {result.release} {what} at {result.url}"))
     before = f"; before: {result.previous}" if result.previous and result.outcome != "kept" else ""
     console.print(f"start and gate took {result.start_seconds:.1f} s{before}")
+    _show_evidence(console, result.evidence)
 
 
 def show_stop(console: Console, result: StopResult) -> None:
@@ -41,6 +42,12 @@ def show_stop(console: Console, result: StopResult) -> None:
         return
     what = f"release {result.release}, " if result.release else ""
     console.print(f"{result.stack}: stopped on {result.host} ({what}{result.processes} processes)")
+    _show_evidence(console, result.evidence)
+
+
+def _show_evidence(console: Console, folder: str) -> None:
+    if folder:
+        console.print(f"it was not well; what it was like is in {folder}")
 
 
 def show_status(console: Console, found: Deployment) -> None:

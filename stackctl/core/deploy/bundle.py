@@ -14,6 +14,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("procs",),
     "prepare": ("procs", "cards", "imports", "tree"),
     "gate": ("procs", "cards", "probe"),
+    "evidence": ("procs", "probe"),
 }
 PREFACE = """\
 import sys

@@ -56,6 +56,7 @@ class DeployResult:
     start_seconds: float = 0.0
     plan: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    evidence: str = ""  # the folder that was written because what was restarted was not well
 
 
 @dataclass(frozen=True)

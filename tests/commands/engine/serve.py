@@ -1,7 +1,8 @@
 """A tiny engine for tests of deploying: the surface that a gate asks, and every way to go wrong on request.
 
 `--behave`: well · exits (at once) · slow (two seconds) · sick (/health is 503) · mute (no tokens) ·
-stubborn (ignores SIGTERM) · forks (leaves a child in a session of its own)
+stubborn (ignores SIGTERM) · forks (leaves a child in a session of its own) ·
+helped (a child has to nod before anything is generated: stop it, and the engine hangs while /health stays 200)
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,19 +28,54 @@ def arguments():
     return parser.parse_args()
 
 
+class Helper:
+    """A child that nods once for each generation."""
+
+    lock = threading.Lock()
+
+    def __init__(self):
+        asked, self.ask = os.pipe()
+        self.nod, nodded = os.pipe()
+        if os.fork() == 0:
+            os.close(self.ask)
+            while os.read(asked, 1):
+                os.write(nodded, b"x")
+            os._exit(0)
+        os.close(asked)
+
+    def wait(self):
+        with self.lock:
+            os.write(self.ask, b"x")
+            os.read(self.nod, 1)
+
+
 class Handler(BaseHTTPRequestHandler):
     args = arguments()
+    helper = Helper() if args.behave == "helped" else None
 
     def do_GET(self):
         if self.path == "/health":
             self.answer({}, 503 if self.args.behave == "sick" else 200)
+        elif self.path == "/health_generate":
+            self.generate()
+            self.answer({})
         elif self.path == "/model_info":
             self.answer({"weight_version": self.args.weight_version})
+        elif self.path == "/metrics":
+            self.answer({"key": os.environ.get("TINY_KEY", "")})
         else:
             self.answer({**vars(self.args), "import_path": str(Path(__file__).resolve().parent)})
 
+    def generate(self):
+        if self.helper:
+            self.helper.wait()
+
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.generate()
+        if body.get("max_tokens") == 1:
+            self.answer({"choices": [{"message": {"content": "a"}, "finish_reason": "length"}]})
+            return
         nonce = re.search(r'nonce "([^"]*)"', body["messages"][-1]["content"])[1]
         call = {"name": "record_nonce", "arguments": json.dumps({"nonce": nonce, "count": 42, "city": "Paris"})}
         usage = {"completion_tokens": 0 if self.args.behave == "mute" else 9}
