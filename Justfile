@@ -26,9 +26,21 @@ demo: setup
 test *args: check
     {{ bin }}/python -m pytest {{ args }}
 
+# the same story on the real sglang, on this machine's CPU (says first what it will download)
+demo-real: setup
+    @tests/demo_real.sh
+
+# the promises on the real sglang: known faults, the base's own defect, a wedge, a tampered tree, one bisect
+test-real *args: setup
+    {{ bin }}/python -m pytest tests/real -m real {{ args }}
+
+# tests of real patches on the real modules of the patched tree (makes the environment of stacks/cpu.yaml once)
+test-queue *args: setup
+    STACKCTL_QUEUE=make {{ bin }}/python -m pytest tests/queue {{ args }}
+
 # the quick half: no servers, no ssh, no registry
 test-fast *args: setup
-    {{ bin }}/python -m pytest -m "not slow and not net and not ssh" {{ args }}
+    {{ bin }}/python -m pytest -m "not slow and not net and not ssh and not real" {{ args }}
 
 # import contracts, types, style, sizes
 check: setup
@@ -40,7 +52,7 @@ check: setup
 
 # rewrite the golden files; review them as a diff
 golden: setup
-    STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core tests/commands -m "not slow and not net and not ssh"
+    STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core tests/commands -m "not slow and not net and not ssh and not real"
 
 # measure against peers and limits; prints ratios, asserts nothing
 bench *args: setup

@@ -1,0 +1,36 @@
+"""The test tells right from wrong on the real engine: the good queue, planted faults, the base's own defect."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.real.conftest import Cli
+
+pytestmark = [pytest.mark.real, pytest.mark.timeout(2400)]
+BAD = ["detokenizer-by-length", "reuse-tool-parser"]  # two of the five; tests/bench/cpu_table.py tries them all
+
+
+def test_the_good_queue_is_clean_at_sixty(cli: Cli, stack: str) -> None:
+    cli.ok("deploy", stack)
+    report = cli.report("c60-toolcalls", stack, code=0)
+    assert report["failed"] == 0 and report["requests"] >= report["needed"] > 200
+    assert report["control"]["before"].endswith("clean")
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_planted_fault_is_bad_at_sixty_and_clean_at_one(cli: Cli, stack: str, name: str) -> None:
+    variant = ("--with", f"patches/cpu/{name}.patch")
+    cli.ok("deploy", stack, *variant)
+    assert cli.report("c1-toolcalls", stack, *variant, code=0)["failed"] == 0
+    report = cli.report("c60-toolcalls", stack, *variant, code=1)
+    assert report["failed"] >= 2 and name in report["variant"]
+
+
+def test_the_untouched_base_loses_text_before_a_call_and_the_patch_keeps_it(cli: Cli, stack: str) -> None:
+    variant = ("--without", "patch:parser/dsv4-keep-text")
+    cli.ok("deploy", stack, *variant)
+    report = cli.run("test", "text-and-call", stack, *variant, "--json")
+    assert report.returncode in (1, 125)  # bad; or its control failed too, which the base does now and then
+    assert "wrong_text" in report.stdout
+    cli.ok("deploy", stack)
+    assert cli.report("text-and-call", stack, code=0)["failed"] == 0
