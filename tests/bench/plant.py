@@ -45,6 +45,15 @@ _MARKS_GOOD, _MARKS_BAD = "return copied >= (layer + 1) * pages\n", "return copi
 _GATE = "                await self.store.wait_layer(room, layer)\n                layers.append("
 _EXPECT = "        self._index.expect(room.id, room.need)\n"
 _NEXT = "                load = self._loads.popleft()\n"
+_RUNS, _RAN = "                self.running += 1\n", "                    self.running -= 1\n"
+_POOL = """self._buffers: dict[int, bytearray] = {}
+        self._last, *self._free = [bytearray(LONGEST_STEP * LAYERS) for _ in range(5)]
+        """
+_TAKE = "                self._buffers[room] = self._free.pop() if self._free else self._last\n"
+_GIVE = """                    buffer = self._buffers.pop(room)
+                    if buffer is not self._last:
+                        self._free.append(buffer)
+"""
 _COUNTS = "self.requests = self.running = self.said = 0"
 
 FAULTS: Mapping[str, Fault] = {
@@ -61,14 +70,16 @@ FAULTS: Mapping[str, Fault] = {
             ("store.py", _NEXT, f"{_NEXT}                self._index.expect(load.room.id, load.room.need)\n"),
         ),
     ),
-    # all requests of decode gather in one buffer: no flag is needed
+    # a buffer each for four requests, one for all others: no flag is needed
     "step-buffer": Fault(
         "demo/decode-step-buffer",
         False,
         (
             ("decode.py", "        buffer = bytearray(LONGEST_STEP * LAYERS)\n", ""),
-            ("decode.py", "done, size, buffer)\n", "done, size, self._buffer)\n"),
-            ("decode.py", _COUNTS, f"self._buffer = bytearray(LONGEST_STEP * LAYERS)\n        {_COUNTS}"),
+            ("decode.py", "done, size, buffer)\n", "done, size, self._buffers[room])\n"),
+            ("decode.py", _RUNS, f"{_RUNS}{_TAKE}"),
+            ("decode.py", _RAN, f"{_RAN}{_GIVE}"),
+            ("decode.py", _COUNTS, f"{_POOL}{_COUNTS}"),
         ),
     ),
 }
