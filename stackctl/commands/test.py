@@ -141,10 +141,12 @@ def _deployed(
 
 
 def _health(deployment: Deployment) -> tuple[str, ...]:
-    """Router and workers: what each says when nothing moves, and their metrics."""
-    urls = [_base(deployment.url or ""), *(_base(i.url) for i in deployment.instances if i.url)]
-    unique = list(dict.fromkeys(urls))
-    return tuple(f"{url}/health" for url in unique) + tuple(f"{url}/metrics" for url in unique[1:])
+    """What to ask router and engines when nothing moves: some addresses of a hanging engine still answer."""
+    asked: list[str] = [f"{_base(deployment.url or '')}/health"]
+    for one in deployment.instances:
+        own = ("readiness",) if one.instance.startswith("router") else ("health_generate", "metrics")
+        asked += [f"{_base(one.url)}/{path}" for path in ("health", "v1/models", *own) if one.url]
+    return tuple(dict.fromkeys(asked))
 
 
 def _base(url: str) -> str:

@@ -35,9 +35,15 @@ def files(said: Mapping[str, Any], heading: Heading) -> dict[str, str]:
     }
     found |= {f"metrics/{answer['name']}.txt": f"# {_asked(answer)}\n{answer['text']}" for answer in metrics}
     found |= {f"logs/{name}.log": text for name, text in said["logs"].items()}
-    names = {item["pid"]: item["name"] for item in said["processes"]}
+    names = {item["pid"]: _name(item) for item in said["processes"]}
     found |= {f"stacks/{dump['turn']}/{_file(dump['pid'], names)}": dump["text"] for dump in said["dumps"]}
     return found
+
+
+def _name(process: Mapping[str, Any]) -> str:
+    """What it calls itself: the kernel's own name for it ends after 15 letters."""
+    words = process["command"].split()
+    return str(words[0].rpartition("/")[2] if words else process["name"])
 
 
 def _file(pid: int, names: Mapping[int, str]) -> str:

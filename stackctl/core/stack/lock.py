@@ -40,6 +40,8 @@ def _plain(value: object, workspace: str) -> object:
         return {str(key): _plain(inner, workspace) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, workspace) for inner in value]
+    if isinstance(value, bytes):
+        return hashlib.sha256(value).hexdigest()
     if isinstance(value, str) and value.startswith(workspace + "/"):
         return value[len(workspace) + 1 :]
     return value

@@ -231,6 +231,7 @@ class TestKeys(Strict):
     gap: Duration = 30.0
     wedge: Duration = 30.0
     ttft: Duration = 60.0
+    probe: Duration = 15.0
     stagger: Duration | None = None
     cases: CaseKeys | None = None
 

@@ -143,6 +143,7 @@ def _test(test: TestSpec) -> Tree:
         gap=duration_text(test.gap),
         wedge=duration_text(test.wedge),
         ttft=duration_text(test.ttft),
+        probe=duration_text(test.probe),
         stagger=duration_text(test.stagger) if test.stagger else None,
         cases={"expect": test.expect} if test.expect else None,
     )

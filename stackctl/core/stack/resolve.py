@@ -246,6 +246,7 @@ class _Maker:
             gap=keys.gap,
             wedge=keys.wedge,
             ttft=keys.ttft,
+            probe=keys.probe,
             stagger=keys.stagger or 0.0,
             expect=self._path_or_none(("tests", name, "cases", "expect"), expect),
         )

@@ -12,7 +12,7 @@ from stackctl.core.verify.judge import Judged, seconds
 from stackctl.core.verify.report import Finding, Timings
 from stackctl.core.verify.stats import quantile
 from stackctl.core.verify.verdict import Tally
-from stackctl.core.verify.wire import BurstResult, Stream
+from stackctl.core.verify.wire import BurstResult, Probe, Stream
 
 ALWAYS_SHOWN = ("leak", "contamination", "stall")
 
@@ -102,12 +102,17 @@ def _bad_class(judgement: Judgement) -> str:
 
 def wedge(result: BurstResult) -> Finding:
     """The run's own finding, with what every health endpoint said at that moment."""
-    probes = [p for p in result.health if p.url.endswith("/health")]
     words = [f"nothing moved any more at {result.wedged_at:.1f} s of the burst"]
-    words += [f"{p.url} said {p.answer.status or p.answer.error} in {p.answer.seconds:.2f} s" for p in probes]
+    words += [_said(p) for p in result.health if not p.url.endswith("/metrics")]
     if result.canary:
         words.append(f"a fresh request: {result.canary.error or f'HTTP {result.canary.status}'}")
     if result.canary_after:
         words.append(f"recovers after abort: {'yes' if result.canary_after.status == 200 else 'no'}")
-    sub = "health_ok" if any(p.answer.status == 200 for p in probes) else None
-    return Finding("wedge", None, sub, None, "bad", "; ".join(words))
+    green = any(p.answer.status == 200 for p in result.health if p.url.endswith("/health"))
+    return Finding("wedge", None, "health_ok" if green else None, None, "bad", "; ".join(words))
+
+
+def _said(probe: Probe) -> str:
+    answer = probe.answer
+    said = f" said {answer.status} in {answer.seconds:.2f} s"
+    return probe.url + (said if answer.status else f": {answer.error}")
