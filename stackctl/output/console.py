@@ -9,11 +9,14 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from rich.cells import cell_len
 from rich.console import Console as RichConsole
 from rich.console import RenderableType
 from rich.status import Status
@@ -22,7 +25,9 @@ from rich.text import Text
 
 from stackctl.errors import InvalidFile, Problem, StackctlError
 
-PLAIN_EVERY = 5.0  # seconds between `live` lines when nothing can move
+PLAIN_EVERY = 5.0  # seconds without a line before `live` writes one, when nothing can move
+ENDLESS = 100_000  # columns: what a pipe gets is for grep, and has the lines that the text has
+READABLE = 120  # columns of what is cut to size in a pipe
 
 
 class Console:
@@ -32,12 +37,13 @@ class Console:
         self.as_json = False
         self.quiet = False
         self.verbose = False
-        self._out = RichConsole(markup=False, highlight=False, emoji=False, soft_wrap=False)
-        self._err = RichConsole(stderr=True, markup=False, highlight=False, emoji=False)
+        self._out = _console(stderr=False)
+        self._err = _console(stderr=True)
 
     @property
     def width(self) -> int:
-        return self._out.width
+        """Columns to cut and lay out for."""
+        return READABLE if self._out.width == ENDLESS else self._out.width
 
     @property
     def moves(self) -> bool:
@@ -45,7 +51,7 @@ class Console:
 
     def print(self, what: RenderableType = "", style: str | None = None) -> None:
         """A result. With --json it goes to stderr, since stdout then holds JSON alone."""
-        (self._err if self.as_json else self._out).print(what, style=style)
+        _print(self._err if self.as_json else self._out, what, style)
 
     def raw(self, text: str) -> None:
         """Text as it is (a diff, a script), unwrapped."""
@@ -59,16 +65,16 @@ class Console:
         sys.stdout.write(json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n")
 
     def note(self, text: str, style: str | None = "yellow") -> None:
-        self._err.print(text, style=style)
+        _print(self._err, text, style)
 
     def error(self, error: StackctlError) -> None:
         problems = error.problems if isinstance(error, InvalidFile) else (_as_problem(error),)
         for problem in problems:
-            self._err.print(Text.assemble(("error: ", "bold red"), str(problem)))
+            _print(self._err, Text.assemble(("error: ", "bold red"), str(problem)))
             if problem.hint:
-                self._err.print(Text.assemble(("   hint: ", "cyan"), problem.hint))
+                _print(self._err, Text.assemble(("   hint: ", "cyan"), problem.hint))
         if isinstance(error, InvalidFile) and error.hint:
-            self._err.print(Text.assemble(("hint: ", "cyan"), error.hint))
+            _print(self._err, Text.assemble(("hint: ", "cyan"), error.hint))
 
     def table(self, *columns: str, title: str | None = None) -> Table:
         """An empty table in the house style; columns that begin with `>` are right-aligned numbers."""
@@ -113,7 +119,6 @@ class ConsoleProgress:
         if self._moving:
             self._move(text)
         elif time.monotonic() - self._said_at >= PLAIN_EVERY:
-            self._said_at = time.monotonic()
             self._line(text)
 
     def _move(self, text: str | None) -> None:
@@ -130,8 +135,45 @@ class ConsoleProgress:
             self._status.update(Text(text))
 
     def _line(self, text: str) -> None:
+        self._said_at = time.monotonic()
         if not self._quiet:
-            self._console.print(text)
+            _print(self._console, text)
+
+
+def _console(*, stderr: bool) -> RichConsole:
+    """As wide as its terminal, or as $COLUMNS says; without either, lines are not broken."""
+    made = RichConsole(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not made.is_terminal and not os.environ.get("COLUMNS"):
+        made.width = ENDLESS
+    return made
+
+
+def _print(console: RichConsole, what: RenderableType, style: str | None = None) -> None:
+    """Wrapped between words only: a path or an id that is longer than a line stays whole, to be copied."""
+    if isinstance(what, str):
+        what = Text(what)
+    if isinstance(what, Text):
+        console.print(_wrapped(what, console.width), style=style, no_wrap=True, overflow="ignore", crop=False)
+    else:
+        console.print(what, style=style)
+
+
+def _wrapped(text: Text, width: int) -> Text:
+    """What goes on in a new line stands under the beginning of the old one."""
+    lines = []
+    for line in text.split(allow_blank=True):
+        indent = len(line.plain) - len(line.plain.lstrip(" "))
+        column, cuts = indent, []
+        for word in () if text.no_wrap else re.finditer(r"\S+\s*", line.plain):
+            if column > indent and column + cell_len(word[0].rstrip()) > width:
+                cuts.append(word.start())
+                column = indent
+            column += cell_len(word[0])
+        for number, piece in enumerate(line.divide(cuts)):
+            if cuts:
+                piece.rstrip()
+            lines.append(Text(" " * indent) + piece if number else piece)
+    return Text("\n").join(lines)
 
 
 def jsonable(value: object) -> object:

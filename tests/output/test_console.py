@@ -1,0 +1,60 @@
+"""What a pipe gets is for grep, what a terminal gets is for people; a path is whole in both."""
+
+from __future__ import annotations
+
+import pytest
+from rich.text import Text
+
+from stackctl.errors import InvalidFile, Problem, StackctlError, Where
+from stackctl.output.console import Console
+
+PATH = "/home/someone/workspace/.stackctl/bisect/demo-c60-toolcalls-20260101T000000Z/events.jsonl"
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.setenv("COLUMNS", "60")
+    return Console()
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    return Console()
+
+
+def test_a_pipe_gets_one_line_an_error(piped: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    piped.error(StackctlError("word " * 60 + "end", "do " * 60 + "this", Where("stacks/prod.yaml", 3, 1)))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[:8] for line in lines] == ["error: s", "   hint:"] and lines[0].endswith("word end")
+    assert piped.width == 120  # what must be cut is cut all the same
+
+
+def test_words_wrap_under_their_beginning(narrow: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    narrow.error(InvalidFile([Problem("m " * 40, Where("a.yaml", 1), "k", "h " * 40)], "all " * 20))
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 60 and not any(line.endswith(" ") for line in lines)
+    assert [line[:6] for line in lines] == ["error:", "m m m ", "   hin", "   h h", "hint: ", "all al"]
+
+
+def test_a_path_is_never_cut(narrow: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    narrow.print(f"events: {PATH} and more")
+    narrow.print(Text.assemble(("evidence", "bold"), f": {PATH}"))
+    assert capsys.readouterr().out.splitlines() == ["events:", PATH, "and more", "evidence:", PATH]
+
+
+def test_lines_stay_lines(narrow: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    narrow.print("one\n\n  two")
+    narrow.print()
+    narrow.print(Text("x" * 70 + " y", no_wrap=True))
+    assert capsys.readouterr().out == f"one\n\n  two\n\n{'x' * 70} y\n"
+
+
+def test_any_line_is_a_sign_of_life(piped: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = piped.progress()
+    with progress.step("fetching"):
+        progress.live("1 of 3")
+        progress.live("2 of 3")
+    progress.live("3 of 3")
+    first, second, *rest = capsys.readouterr().err.splitlines()
+    assert first == "1 of 3" and second.startswith("✓ fetching") and rest == []
