@@ -1,4 +1,4 @@
-"""The verbs that touch a host: deploy, rollback, restart, stop, status, logs, hold."""
+"""The verbs that touch a host: deploy, rollback, restart, stop, prune, status, logs, hold."""
 
 from __future__ import annotations
 
@@ -80,6 +80,22 @@ def stop(app: App, selection: Selection, wait: float | None, no_evidence: bool) 
 
 
 @click.command()
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would go, and how much room that gives.")
+@wait_option
+@yes_option
+@selects
+@click.pass_obj
+def prune(app: App, selection: Selection, dry_run: bool, wait: float | None) -> int:
+    """Remove old releases, and trees, models, environments and downloads that nothing refers to."""
+    from stackctl.commands.prune import prune as run
+    from stackctl.output.prune import show_prune
+
+    if not dry_run:
+        app.may_change()
+    return app.show(run(app.ports, selection, dry_run=dry_run, wait=wait), show_prune)
+
+
+@click.command()
 @click.option("--history", is_flag=True, help="All attempts on the host instead.")
 @selects
 @click.pass_obj
@@ -153,4 +169,4 @@ def hold_release(app: App, selection: Selection, attempt: str | None) -> int:
     return app.show(release_hold(app.ports, selection, attempt), show_hold)
 
 
-VERBS: tuple[click.Command, ...] = (deploy, rollback, restart, stop, status, logs, hold)
+VERBS: tuple[click.Command, ...] = (deploy, rollback, restart, stop, prune, status, logs, hold)

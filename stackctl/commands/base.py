@@ -54,19 +54,33 @@ def _pypi(ports: Ports, base: PypiBase) -> TreeId:
     data = _wheel(ports, base)
     with ports.progress.step(f"reading {base.requirement} into the store"):
         tree = ports.git.write_tree(files_of_wheel(data, base.requirement))
-    ports.files.write(_note(ports, base), json.dumps({"tree": tree}).encode())
+    ports.files.write(_note(ports, base), json.dumps({"tree": tree, "wheel": base.sha256}).encode())
     return tree
+
+
+def spare_wheels(ports: Ports) -> tuple[str, ...]:
+    """Names of kept wheels whose trees the store has: a deploy asks the store first."""
+    folder = f"{ports.files.home()}/bases"
+    notes = (_read_note(ports, f"{folder}/{name}") for name in ports.files.list(folder) if name.endswith(".json"))
+    whole = (note for note in notes if note.get("tree") and note.get("wheel"))
+    return tuple(sorted(f"{note['wheel']}.whl" for note in whole if ports.git.has_tree(TreeId(note["tree"]))))
 
 
 def _remembered(ports: Ports, base: PypiBase) -> TreeId | None:
     """What the pin gave before, if the store still has it."""
-    if not ports.files.exists(_note(ports, base)):
-        return None
+    tree = TreeId(_read_note(ports, _note(ports, base)).get("tree", ""))
+    return tree if tree and ports.git.has_tree(tree) else None
+
+
+def _read_note(ports: Ports, path: str) -> dict[str, str]:
+    """Empty when it is not there or not whole."""
+    if not ports.files.exists(path):
+        return {}
     try:
-        tree = TreeId(json.loads(ports.files.read(_note(ports, base)))["tree"])
-    except (ValueError, KeyError, TypeError):
-        return None
-    return tree if ports.git.has_tree(tree) else None
+        note = json.loads(ports.files.read(path))
+    except ValueError:
+        return {}
+    return {key: value for key, value in note.items() if isinstance(value, str)} if isinstance(note, dict) else {}
 
 
 def _note(ports: Ports, base: PypiBase) -> str:

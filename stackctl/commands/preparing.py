@@ -129,5 +129,5 @@ def prune(site: Site, keep: int) -> None:
     except StackctlError as error:
         site.ports.progress.say(f"{site.name}: old releases stay for now: {error.message}")
         return
-    if gone["releases"]:
-        site.ports.progress.say(f"{site.name}: removed old releases {', '.join(gone['releases'])}")
+    if names := [one["name"] for one in gone["releases"]]:
+        site.ports.progress.say(f"{site.name}: removed old releases {', '.join(names)}")

@@ -2,38 +2,42 @@
 
 Never what serves or is next.
 
-argv[1] is a request in JSON: {root, keep}; the answer is JSON on stdout: {releases: […], trees: […]} that went.
+argv[1] is a request in JSON: {root, keep, dry?}; the answer is JSON on stdout, what went, or with `dry` would go:
+{releases: [{name, bytes}..], trees: [..], models: [..]}
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import procs
+from stackctl.onhost import disk, procs
 
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
     root = Path(os.path.realpath(os.path.expanduser(request["root"])))
+    dry = bool(request.get("dry"))
     folders = {folder.name: folder for folder in (root / "releases").glob("*") if folder.is_dir()}
     kept = _kept(root, folders, int(request["keep"]))
-    gone = sorted(set(folders) - kept)
-    for name in gone:
-        shutil.rmtree(folders[name], ignore_errors=True)
     models = {_said(folders[name], "model") for name in kept}
-    for path in (root / "models").glob("*"):
-        if path.name not in models:
-            shutil.rmtree(path, ignore_errors=True)
-    used = {_said(folders[name], "tree") for name in kept}
-    trees = sorted(path.name for path in (root / "trees").glob("*") if path.is_dir() and path.name not in used)
-    for name in trees:
-        shutil.rmtree(root / "trees" / name, ignore_errors=True)
-        (root / "trees" / f"{name}.json").unlink(missing_ok=True)
-    return {"releases": gone, "trees": trees}
+    trees = {_said(folders[name], "tree") for name in kept}
+    gone = {
+        "releases": [disk.take_away(folders[name], dry=dry) for name in sorted(set(folders) - kept)],
+        "trees": [
+            disk.take_away(path, dry=dry)
+            for path in sorted((root / "trees").glob("*"))
+            if path.is_dir() and path.name not in trees
+        ],
+        "models": [
+            disk.take_away(path, dry=dry) for path in sorted((root / "models").glob("*")) if path.name not in models
+        ],
+    }
+    for item in gone["trees"] if not dry else ():
+        (root / "trees" / (item["name"] + ".json")).unlink(missing_ok=True)
+    return gone
 
 
 def _kept(root: Path, folders: dict[str, Path], keep: int) -> set[str]:

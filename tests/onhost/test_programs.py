@@ -74,8 +74,15 @@ def test_prune_keeps_what_counts(tmp_path: Path) -> None:
     for link in ("current", "previous"):
         (tmp_path / link).symlink_to(f"releases/{link}")
     (tmp_path / "status.json").write_text(json.dumps({"state": "running", "release": "tried", "old": "current"}))
-    said = ask("prune", {"root": str(tmp_path), "keep": 2}, tmp_path)
-    assert said == {"releases": ["old", "same-tree"], "trees": ["tree-old"]}
+    (tmp_path / "models" / "nobodys").mkdir(parents=True)
+    request = {"root": str(tmp_path), "keep": 2}
+    would = ask("prune", {**request, "dry": True}, tmp_path)
+    assert (tmp_path / "releases" / "old").exists() and (tmp_path / "trees" / "tree-old.json").exists()
+    said = ask("prune", request, tmp_path)
+    names = {kind: [item["name"] for item in items] for kind, items in said.items()}
+    assert said == would
+    assert names == {"releases": ["old", "same-tree"], "trees": ["tree-old"], "models": ["nobodys"]}
+    assert all(item["bytes"] > 0 for item in said["releases"])
     assert not (tmp_path / "trees" / "tree-old.json").exists() and (tmp_path / "trees" / "tree-current").exists()
 
 
