@@ -204,12 +204,13 @@ def _one_run(bench: Bench, journal: Journal, step: Try) -> None:
     if journal.session.pending is None:
         journal.add(Chosen(journal.session.last_number + 1, step.phase, left_out))
     number = journal.session.last_number
-    words = f"run {number}  {shown(left_out, space.names(step.mask))}"
-    outcome = run(bench.under(words), left_out)
+    bench.ports.progress.say(f"run {number}: {shown(left_out, space.names(step.mask))}")
+    outcome = run(bench.under(f"run {number}"), left_out)
     journal.add(Observed(number, outcome))
     if outcome.verdict == "unbuildable":
         journal.add(Learned(learn(bench, space, step.mask), outcome.reason))
-    bench.ports.progress.say(f"{words}  {_seen(outcome)}  {_standing(search_of(journal.session))}")
+    said = (f"run {number}", _seen(outcome), _standing(search_of(journal.session)))
+    bench.ports.progress.say("  ".join(word for word in said if word))
 
 
 def shown(left_out: tuple[str, ...], left_in: tuple[str, ...]) -> str:
@@ -232,7 +233,7 @@ def _standing(search: Search) -> str:
     if search.signature is None:
         return ""
     top = search.top
-    return f"P={search.posterior.weights()[search.culprit]:.2f} {top.kind} {{{label(search, top)}}}"
+    return f"P={search.posterior.weights()[search.culprit]:.2f} {label(search, top)}"
 
 
 def _put_back(bench: Bench, journal: Journal) -> str:

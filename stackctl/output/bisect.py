@@ -20,6 +20,7 @@ HEADS = {
     "INFRA": "paused: the infrastructure, not a change",
     "RUNNING": "not finished",
 }
+NO_BREAK = "\N{NO-BREAK SPACE}"  # a number stays with its name
 EMPTY: tuple[object, ...] = (None, "", (), [], {}, False)
 COUNTED = {"fail": "bad", "pass": "clean", "neither": "no answer", "other": "another fault", "unbuildable": "no build"}
 
@@ -32,7 +33,7 @@ def show_report(console: Console, value: BisectReport) -> None:
         console.print(Text.assemble("culprit: ", (" + ".join(value.culprit), "bold red")))
     for other in value.alike:
         console.print(f"  not told apart from: {other}")
-    if value.reason:
+    if value.reason and value.kind != "CONFIRMED":  # its factor is told with the odds
         console.print(f"why: {value.reason}")
     if value.signature:
         console.print(f"the fault: {value.signature}")
@@ -78,7 +79,7 @@ def _show_runs(console: Console, value: BisectReport) -> None:
         return
     console.print()
     console.print("elements, in the order of the marks (● in, · left out):", style="dim")
-    console.print("  " + "  ".join(f"{i} {name}" for i, name in enumerate(value.members, 1)), style="dim")
+    console.print("  " + "  ".join(f"{i}{NO_BREAK}{name}" for i, name in enumerate(value.members, 1)), style="dim")
     table = console.table(">run", "part", "elements", "counts as", "seen", ">minutes")
     for row in value.runs:
         marks = "".join("●" if on else "·" for on in row.marks)

@@ -164,7 +164,7 @@ def _wrapped(text: Text, width: int) -> Text:
     for line in text.split(allow_blank=True):
         indent = len(line.plain) - len(line.plain.lstrip(" "))
         column, cuts = indent, []
-        for word in () if text.no_wrap else re.finditer(r"\S+\s*", line.plain):
+        for word in () if text.no_wrap else re.finditer(r"[^ ]+ *", line.plain):
             if column > indent and column + cell_len(word[0].rstrip()) > width:
                 cuts.append(word.start())
                 column = indent

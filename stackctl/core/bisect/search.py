@@ -274,7 +274,7 @@ class Search:
 
     def _confirm(self, confirmation: Confirmation) -> Try | Done:
         if confirmation.confirmed:
-            return Done("CONFIRMED", f"Bayes factor {confirmation.factor:.3g}")
+            return Done("CONFIRMED", f"Bayes factor {confirmation.factor:,.0f}")
         arm = confirmation.next_arm()
         if arm is None:
             return Done("LIKELY", "the confirmation found no clear answer")
