@@ -12,6 +12,7 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import assert_never
 
+from stackctl.core.base.requires import PROJECT, requires_of_project, requires_of_wheel
 from stackctl.core.base.values import TreeFile
 from stackctl.core.base.wheel import files_of_wheel
 from stackctl.core.names import TreeId
@@ -54,8 +55,16 @@ def _pypi(ports: Ports, base: PypiBase) -> TreeId:
     data = _wheel(ports, base)
     with ports.progress.step(f"reading {base.requirement} into the store"):
         tree = ports.git.write_tree(files_of_wheel(data, base.requirement))
-    ports.files.write(_note(ports, base), json.dumps({"tree": tree, "wheel": base.sha256}).encode())
+    note = {"tree": tree, "wheel": base.sha256, "requires": "\n".join(requires_of_wheel(data))}
+    ports.files.write(_note(ports, base), json.dumps(note).encode())
     return tree
+
+
+def requires(ports: Ports, base: Base, tree: TreeId) -> tuple[str, ...]:
+    """The packages that a base asks for, in its own words; empty when it says none. `tree`: what it was fetched as."""
+    if isinstance(base, PypiBase):
+        return tuple(_read_note(ports, _note(ports, base)).get("requires", "").splitlines())
+    return requires_of_project(ports.git.read(tree, [PROJECT]).get(PROJECT, b""))
 
 
 def spare_wheels(ports: Ports) -> tuple[str, ...]:
@@ -84,7 +93,7 @@ def _read_note(ports: Ports, path: str) -> dict[str, str]:
 
 
 def _note(ports: Ports, base: PypiBase) -> str:
-    pin = json.dumps({"format": 1, "pypi": base.requirement, "sha256": base.sha256}, sort_keys=True)
+    pin = json.dumps({"format": 2, "pypi": base.requirement, "sha256": base.sha256}, sort_keys=True)
     return f"{ports.files.home()}/bases/{sha256(pin.encode()).hexdigest()}.json"
 
 

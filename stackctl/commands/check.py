@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackctl.commands.base import requires
+from stackctl.commands.environment import environment_spec
 from stackctl.commands.gather import load
 from stackctl.commands.lock import After, Compose, compare, refuse_variant
 from stackctl.commands.release import release_of
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose, queue_of, tree_after_each
+from stackctl.commands.workspace import shown
+from stackctl.core.base.requires import asked_for
+from stackctl.core.environment.lockfile import FREE
 from stackctl.core.names import PatchName, ReleaseId, TreeId
 from stackctl.core.patches.values import Need, Offset, Patch, Queue
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 from stackctl.core.stack.variant import fallen
-from stackctl.errors import Problem
+from stackctl.errors import Problem, Where
 from stackctl.ports import Ports
 
 
@@ -87,11 +92,24 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
         release=made.id,
         patches=tuple(_line(patch, tree.patches, needs) for patch in tree.patches),
         offsets=tree.offsets,
-        warnings=stack.warnings,
+        warnings=stack.warnings + torch_warnings(ports, stack, tree.base),
         unsupported=stack.unsupported,
         instances=tuple(_instances(stack)),
         locked=request.locked,
     )
+
+
+def torch_warnings(ports: Ports, stack: ResolvedStack, tree: TreeId) -> tuple[Problem, ...]:
+    """torch is the one package whose build the machine chooses: told where the lock has another than the base wants."""
+    spec = environment_spec(ports, stack)
+    pinned = spec.version_of(FREE) if spec else None
+    wanted = asked_for(requires(ports, stack.base, tree), FREE) if pinned else None
+    if pinned is None or wanted is None or wanted.contains(pinned, prereleases=True):
+        return ()
+    message = f"TORCH-DIFFERS: the lock has torch {pinned}, the base asks for torch{wanted}"
+    hint = "what a test shows with one is not shown for the other; `stackctl status` says which build serves"
+    file = stack.python.requirements if stack.python else None
+    return (Problem(message, Where(shown(ports, file)) if file else None, hint=hint),)
 
 
 def base_text(base: Base) -> str:

@@ -10,7 +10,13 @@ from importlib.metadata import version
 
 from stackctl.commands import follow, preparing
 from stackctl.commands.cutting import confirm, cut_over, gate_again, raise_unless_up
-from stackctl.commands.environment import engine_python, environment_wanted, make_environment, planned_python
+from stackctl.commands.environment import (
+    engine_python,
+    environment_wanted,
+    installed_torch,
+    make_environment,
+    planned_python,
+)
 from stackctl.commands.holding import Busy, Hold, held
 from stackctl.commands.release import release as make_release
 from stackctl.commands.selection import Selection
@@ -91,7 +97,7 @@ def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
     facts = site.look(release=release.id, attempt=hold.attempt)
     if decide(release.id, facts) != "keep":
         confirm(site, facts, f"replace it by {release.id}", request.yes)
-    _prepare(attempt, facts)
+    record = _prepare(attempt, facts)
     if decide(release.id, facts) == "keep":
         failure = gate_again(site, record, facts)
         if failure is None:
@@ -103,12 +109,15 @@ def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
     return _result(release, record, "deployed", facts.served, start_seconds(watched.status))
 
 
-def _prepare(attempt: Attempt, facts: HostFacts) -> None:
-    site, release, record = attempt.site, attempt.release, attempt.record
+def _prepare(attempt: Attempt, facts: HostFacts) -> Record:
+    """The record as it was written there: only now is it known which build of torch is in the environment."""
+    site, release = attempt.site, attempt.release
     make_environment(site)
+    record = replace(attempt.record, torch=installed_torch(site))
     preparing.upload_tree(site, facts, record, attempt.hold.attempt)
     with site.ports.progress.step(f"{site.name}: prepare release {release.id}"):
         preparing.prepare(site, release, record, facts, attempt.hold.attempt)
+    return record
 
 
 def _kept(release: Release, record: Record, facts: HostFacts) -> DeployResult:

@@ -20,6 +20,7 @@ REMOTE_HOME = "~/.local/share/stackctl"
 BUILD = 3600.0  # seconds: torch alone may be gigabytes
 POLL = 1.0
 DEFAULT_PYTHON = "3.11"
+UNREACHABLE = ("connection", "Connection", "timed out", "dns error", "resolve")
 INSTALLER = ("PIP_", "UV_", "SSL_", "REQUESTS_CA", "http", "HTTP", "no_proxy", "NO_PROXY")  # of the user's environment
 
 
@@ -74,24 +75,35 @@ def make_environment(site: Site) -> None:
     if spec is None:
         return
     folder = folder_of(site.ports, site.host.spec, spec.key)
-    state = _state(site, folder)["state"]
-    if state != "whole":
-        _build(site, spec, folder, building=state == "building")
+    if _state(site, folder)["state"] != "whole":
+        _build(site, spec, folder)
+
+
+def installed_torch(site: Site) -> Mapping[str, str]:
+    """Which build of torch is in the environment that stackctl made: version and sha256; empty when it has none."""
+    spec = _wanted(site)
+    if spec is None:
+        return {}
+    return dict(_state(site, folder_of(site.ports, site.host.spec, spec.key))["torch"] or {})
 
 
 def _state(site: Site, folder: str) -> dict[str, Any]:
     return site.ask("environment", {"do": "state", "dir": folder})
 
 
-def _build(site: Site, spec: EnvironmentSpec, folder: str, *, building: bool) -> None:
+def _build(site: Site, spec: EnvironmentSpec, folder: str) -> None:
+    """Whoever comes second waits for the first, and builds when that one fails."""
     what = f"{site.name}: make the environment {spec.key} ({len(spec.pins)} packages, python {spec.python})"
+    content = {"python": spec.python, "locked": spec.locked, "free": spec.free, "env": _installer_settings(site)}
+    ends = site.ports.clock.monotonic() + BUILD
     with site.ports.progress.step(what):
-        if not building:
-            content: dict[str, object] = {"python": spec.python, "locked": spec.locked, "free": spec.free}
-            content["env"] = _installer_settings(site)
-            site.host.put(f"{folder}.json", json.dumps(content).encode(), 0o600)  # a lock is too long for an argv
-            site.start("environment", {"do": "build", "dir": folder})
-        _wait(site, folder)
+        while True:
+            said = site.ask("environment", {"do": "build", "dir": folder}, json.dumps(content).encode())
+            found = _end_of_build(site, folder, ends)
+            if found["state"] == "whole":
+                return
+            if said["started"]:
+                raise _not_made(site, found)
 
 
 def _installer_settings(site: Site) -> Mapping[str, str]:
@@ -101,21 +113,26 @@ def _installer_settings(site: Site) -> Mapping[str, str]:
     return {name: value for name, value in site.ports.who.environment().items() if name.startswith(INSTALLER)}
 
 
-def _wait(site: Site, folder: str) -> None:
-    clock, ends = site.ports.clock, site.ports.clock.monotonic() + BUILD
+def _end_of_build(site: Site, folder: str, ends: float) -> dict[str, Any]:
+    """The state when nobody builds any more; raises StackctlError after an hour."""
+    clock = site.ports.clock
     began = clock.monotonic()
-    while clock.monotonic() < ends:
-        clock.sleep(POLL)
+    while (now := clock.monotonic()) < ends:
         found = _state(site, folder)
-        if found["state"] == "whole":
-            return
-        if found["state"] != "building" and clock.monotonic() - began > 5 * POLL:
-            raise StackctlError(
-                f"{site.name}: the environment was not made: {found['line'] or 'its builder is gone'}",
-                f"The whole story is in {folder}.log there. Deploying again begins anew.",
-            )
-        site.ports.progress.live(f"{clock.monotonic() - began:4.0f} s  {found['line']}")
+        if found["state"] != "building":
+            return found
+        site.ports.progress.live(f"{site.name}: {now - began:4.0f} s  {found['line']}")
+        clock.sleep(POLL)
     raise StackctlError(f"{site.name}: the environment was not made in {BUILD:g} s", f"See {folder}.log there.")
+
+
+def _not_made(site: Site, found: Mapping[str, Any]) -> StackctlError:
+    folder = found["dir"]
+    why = found["error"] or f"its builder was killed; its last words: {found['line']}"
+    hint = f"The whole story is in {folder}.log there. Deploying again begins anew."
+    if any(word in why for word in UNREACHABLE):
+        hint = f"No package index answers there. {hint}"
+    return StackctlError(f"{site.name}: the environment was not made: {why}", hint)
 
 
 def environment_faults(site: Site, python: str) -> tuple[str, ...]:

@@ -51,11 +51,6 @@ class Site:
         done = self.host.run(argv, input=text.encode() if by_stdin else input, timeout=timeout)
         return self._answer(done)
 
-    def start(self, name: str, request: Mapping[str, Any]) -> None:
-        """Run a program there in a session of its own; whoever wants to know how it goes asks another one."""
-        words = json.dumps({"root": self.root, **request})
-        self.host.start_detached((self.python, "-B", "-c", self.program(name), words))
-
     def _answer(self, done: Completed) -> dict[str, Any]:
         if done.code in NO_SUCH_PROGRAM:
             raise StackctlError(

@@ -98,6 +98,7 @@ def deployment(stack: str, host: str, facts: HostFacts) -> Deployment:
         tuple(_instance(launch, record, host, facts) for launch in record.launches),
         hold,
         notes,
+        record.torch_build,
     )
 
 

@@ -60,6 +60,8 @@ def show_status(console: Console, found: Deployment) -> None:
         took = f", started in {found.start_seconds:.1f} s" if found.start_seconds else ""
         console.print(f"release {found.release}, tree {(found.tree or '')[:12]}{took}")
         console.print(f"at {found.url}")
+        if found.torch:
+            console.print(f"torch {found.torch}")
     if found.instances:
         _show_instances(console, found.instances)
     if found.previous:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
 import pytest
 
 from stackctl.commands.check import CheckRequest, CheckResult, Parts, check
@@ -12,10 +16,10 @@ from stackctl.commands.release import release_of
 from stackctl.commands.render import RenderRequest, RenderResult, render
 from stackctl.commands.selection import Selection
 from stackctl.core.deploy.values import Release
-from stackctl.core.names import PatchName
+from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.values import Need
 from stackctl.errors import InvalidFile, StackctlError, UsageError
-from stackctl.ports import Ports
+from stackctl.ports import Git, Ports
 from tests.workspaces import MAIN, SMALL, Composer, ports_of
 
 FILES = {
@@ -27,6 +31,16 @@ FILES = {
 COMPOSER = Composer((Need(PatchName("t/b"), PatchName("t/a"), "content"),))
 PARTS = Parts(COMPOSER.compose, COMPOSER.queue, COMPOSER.after)
 WITHOUT_A = Selection("main", ("patch:t/a",))
+
+
+class Contents:
+    """`ports.Git` of one tree: its files by path."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self._files = files
+
+    def read(self, tree: TreeId, paths: Sequence[str]) -> dict[str, bytes]:
+        return {path: self._files[path] for path in paths if path in self._files}
 
 
 def checked(ports: Ports, selection: Selection = MAIN, *, locked: bool = False) -> CheckResult:
@@ -48,6 +62,25 @@ def test_check_says_what_needs_what_and_what_is_not_done_yet() -> None:
     ]
     assert result.unsupported == {"image": "build"}
     assert [warning.message.split(":")[0] for warning in result.warnings] == ["IMAGE-UNPINNED"]
+
+
+@pytest.mark.parametrize(
+    ("pinned", "base", "warned"),
+    [
+        ("2.13.0", "torch==2.11.0", ["TORCH-DIFFERS: the lock has torch 2.13.0, the base asks for torch==2.11.0"]),
+        ("2.11.0", "torch==2.11.0", []),
+        ("2.13.0", "numpy==2", []),
+    ],
+)
+def test_check_warns_of_a_torch_that_the_base_does_not_ask_for(pinned: str, base: str, warned: list[str]) -> None:
+    files = {
+        "stacks/main.yaml": SMALL + "python: {requirements: lock.txt}\n",
+        "stacks/lock.txt": f"torch=={pinned} --hash=sha256:{'a' * 64}\n",
+    }
+    project = {"python/pyproject.toml": f'[project]\ndependencies = ["{base}"]\n'.encode()}
+    result = checked(replace(ports_of(files), git=cast(Git, Contents(project))))
+    assert [warning.message for warning in result.warnings] == warned
+    assert [str(warning).split(":")[0] for warning in result.warnings] == ["stacks/lock.txt"] * len(warned)
 
 
 def test_check_of_a_variant_says_what_fell() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from stackctl.commands.base import requires
 from stackctl.commands.tree import base_tree, compose, queue_of, tree_after_each
 from stackctl.core.names import Commit, Digest, PatchName
 from stackctl.core.patches.values import Offset
@@ -240,6 +242,15 @@ def test_a_damaged_wheel_or_note_is_fetched_again(bench: Bench) -> None:
     assert base_tree(bench.ports(Wheels({None: WHEEL})), bench.stack(base=PIN)) == tree
     (note,) = (bench.folder / "home" / "bases").iterdir()
     assert json.loads(note.read_bytes())["tree"] == tree
+
+
+def test_what_a_wheel_asks_for_is_remembered_with_its_tree(bench: Bench) -> None:
+    data = wheel(("pkg/a.py", b"", 0o644), ("pkg-1.0.dist-info/METADATA", b"Requires-Dist: torch==2.11.0\n", 0o644))
+    pin = PypiBase("pkg==1.0", Digest(sha256(data).hexdigest()))
+    ports = bench.ports(Wheels({None: data}))
+    tree = base_tree(ports, bench.stack(base=pin))
+    shutil.rmtree(bench.folder / "home" / "wheels")
+    assert requires(ports, pin, tree) == ("torch==2.11.0",)
 
 
 def test_a_wheel_for_another_python_is_looked_for(bench: Bench) -> None:

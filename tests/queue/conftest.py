@@ -6,10 +6,7 @@ it when it is there and skips these tests when it is not. STACKCTL_QUEUE_PYTHON 
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,19 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.environment import environment_spec
+from stackctl.commands.environment import engine_python, environment_wanted, make_environment
 from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
+from stackctl.commands.site import site_of
 from stackctl.commands.tree import compose, queue_of
 from stackctl.core.names import PatchName
 from stackctl.core.stack.resolved import ResolvedStack, Variant
-from stackctl.onhost import environment as maker
 from stackctl.ports import Ports
 from stackctl.wiring import real_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 STACK = str(ROOT / "stacks" / "cpu.yaml")
-BUILD = 3000.0  # seconds; torch may have to come over the network
 
 
 class Quiet:
@@ -59,17 +55,11 @@ def interpreter(ports: Ports, stack: ResolvedStack) -> str:
     """Of an environment that is whole; made now only when asked to."""
     if named := os.environ.get("STACKCTL_QUEUE_PYTHON"):
         return named
-    spec = environment_spec(ports, stack)
-    assert spec is not None
-    folder = Path(ports.files.home(), "environments", spec.key)
-    if maker.record(folder) is None:
-        if os.environ.get("STACKCTL_QUEUE") != "make":
-            pytest.skip(f"the environment {spec.key} is not made yet: `just test-queue` makes it")
-        wanted = {"do": "build", "dir": str(folder), "python": spec.python, "locked": spec.locked, "free": spec.free}
-        argv = [sys.executable, "-B", str(maker.__file__), json.dumps(wanted)]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=BUILD)
-        assert json.loads(done.stdout) == {"ok": True}, done.stdout + done.stderr
-    return str(folder / "bin" / "python")
+    with site_of(ports, stack) as site:
+        if (wanted := environment_wanted(site)) and os.environ.get("STACKCTL_QUEUE") != "make":
+            pytest.skip(f"{wanted}: `just test-queue` does it")
+        make_environment(site)
+        return engine_python(site)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import ReleaseId, TreeId
@@ -52,10 +52,16 @@ class Record:
     stackctl: str
     paths: tuple[str, ...] = ()  # folders beside the scripts that go on the path, after the tree
     model: str = ""  # the folder below models/ that a recipe made; empty: a model that is there
+    torch: Mapping[str, str] = field(default_factory=dict)  # version and sha256, in an environment that stackctl made
 
     @property
     def url(self) -> str:
         return self.launches[-1].url
+
+    @property
+    def torch_build(self) -> str:
+        """For people; empty when nobody knows."""
+        return f"{self.torch['version']} (sha256 {self.torch['sha256'][:12]})" if self.torch else ""
 
     @property
     def cards(self) -> tuple[int, ...]:

@@ -86,3 +86,4 @@ class Deployment:
     instances: tuple[InstanceState, ...] = ()
     hold: str | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
+    torch: str = ""  # which build serves, where stackctl made the environment
