@@ -300,15 +300,16 @@ def _refuse_unsafe(url: str, ref: str, commit: str) -> None:
 
 def _not_fetched(url: str, ref: str, commit: str, said: str) -> StackctlError:
     url, said = (CREDENTIALS.sub(r"\1***@", text) for text in (url, said))
-    last = next((line for line in reversed(said.splitlines()) if line.strip()), "")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    first = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))), lines[-1] if lines else "")
     if any(word in said for word in AWAY):
-        message = f"cannot reach {url} for commit {commit}: {last}"
+        message = f"cannot reach {url} for commit {commit}: {first}"
         return StackctlError(message, "Once fetched, a commit is kept in $STACKCTL_HOME and needs no network.")
     if any(word in said for word in TROUBLE):
         return _failure("fetch", said)
     hint = f"Look with `git ls-remote {url} {ref}`: is the id right, and is it pushed?"
     return StackctlError(
-        f"{url} has no commit {commit}, neither at {ref} nor by its id" + (f" ({last})" if last else ""), hint
+        f"{url} has no commit {commit}, neither at {ref} nor by its id" + (f" ({first})" if first else ""), hint
     )
 
 

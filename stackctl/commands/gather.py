@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from stackctl.commands.selection import Selection
-from stackctl.commands.workspace import Chosen, choose, defaults, refuse_two, shown
+from stackctl.commands.workspace import SUFFIXES, Chosen, choose, defaults, refuse_two, shown
 from stackctl.core.names import PatchName
 from stackctl.core.stack import checks, elements, schema, unsupported
 from stackctl.core.stack.merge import Merged, dotted, extends_of, merge
 from stackctl.core.stack.model import StackKeys
-from stackctl.core.stack.resolve import Found, Site, Wanted, absolute, resolve, wanted
+from stackctl.core.stack.resolve import MISSING, Found, Site, Wanted, absolute, resolve, wanted
 from stackctl.core.stack.resolved import ResolvedStack, Variant
 from stackctl.core.stack.source import Document, in_order, parse
 from stackctl.core.stack.view import View
@@ -90,7 +91,9 @@ def _merged(ports: Ports, file: str, home: str) -> Merged:
 def _document(ports: Ports, file: str, asked_at: tuple[Where, str] | None) -> Document:
     """A parsed file; one that is missing is told where `extends` names it."""
     if asked_at and (not ports.files.exists(file) or ports.files.is_dir(file)):
-        hint = "the path begins at the file that says `extends`"
+        named = [file + suffix for suffix in SUFFIXES if ports.files.exists(file + suffix)]
+        near = f"did you mean `{posixpath.basename(named[0])}`? " if named else ""
+        hint = f"{near}the path begins at the file that says `extends`"
         raise InvalidFile([Problem(f"there is no file {shown(ports, file)}", asked_at[0], "extends", hint)])
     try:
         data = ports.files.read(file)
@@ -106,17 +109,26 @@ def _read_all(ports: Ports, asked: Iterable[Wanted], patches: str) -> Found:
     for path in dict.fromkeys(one.path for one in asked):
         try:
             if not ports.files.exists(path):
-                faults[path] = "there is no such file"
+                faults[path] = MISSING
                 continue
             contents[path] = ports.files.read(path)
         except (StackctlError, OSError) as error:
             faults[path] = f"cannot be read: {_reason(error)}"
-    names = ports.files.walk(patches) if faults and ports.files.is_dir(patches) else ()
+    names = _walk(ports, patches) if MISSING in faults.values() else ()
     return Found(contents, faults, tuple(name.removesuffix(".patch") for name in names if name.endswith(".patch")))
 
 
+def _walk(ports: Ports, folder: str) -> tuple[str, ...]:
+    """For a hint only: a folder that cannot be listed is told of elsewhere."""
+    with suppress(StackctlError):
+        return ports.files.walk(folder) if ports.files.is_dir(folder) else ()
+    return ()
+
+
 def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    """Without the path, which the message names already."""
+    cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(error)
 
 
 def _warnings(keys: StackKeys, merged: Merged) -> Iterable[Problem]:

@@ -11,7 +11,7 @@ from stackctl.commands.selection import Selection
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import ReleaseId, TreeId
 from stackctl.core.render.scripts import MARK
-from stackctl.errors import StackctlError
+from stackctl.errors import StackctlError, UsageError
 from stackctl.ports import Ports
 
 
@@ -38,6 +38,8 @@ class RenderResult:
 
 def render(ports: Ports, request: RenderRequest, make: Callable[[Ports, Selection], Release] = release) -> RenderResult:
     """Write serve-*.sh (mode 0755), each whole or not at all. Raises StackctlError for a foreign file in the way."""
+    if not request.out:
+        raise UsageError("--out is empty", "is a variable of the shell not set?")
     made = make(ports, request.selection)
     folder = posixpath.normpath(posixpath.join(ports.files.cwd(), request.out))
     if ports.files.exists(folder) and not ports.files.is_dir(folder):

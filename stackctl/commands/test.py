@@ -82,7 +82,7 @@ def _run(ports: Ports, request: TestRequest, target: Target) -> TestReport:
     answer = ports.http.fetch(_models(target), WARM_UP)
     if answer.status is None:
         reason = f"nobody answers at {target.url}: {answer.error}"
-        hint = f"is it up? `stackctl status {target.stack}`" if target.stack else "is it up?"
+        hint = "is it up?" if request.url else f"is it up? `stackctl status {target.stack}`"
         return target.report("inconclusive", reason, hint)
     if answer.status in (401, 403):
         reason = f"{target.url} answers {answer.status}"

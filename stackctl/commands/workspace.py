@@ -11,6 +11,7 @@ from stackctl.errors import InvalidFile, Problem, StackctlError, UsageError, Whe
 from stackctl.ports import Ports
 
 SUFFIXES = (".yaml", ".yml")
+NONE_YET = "the folder holds no stack file yet"
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Chosen:
 
 def choose(ports: Ports, stack: str | None) -> Chosen:
     """A name, a path, $STACKCTL_STACK, or the stack that says `default: true`. Raises UsageError when none fits."""
+    if stack == "":
+        raise UsageError("the STACK given is empty", "is a variable of the shell not set?")
     wish = stack or ports.who.env("STACKCTL_STACK")
     if wish and (wish.endswith(SUFFIXES) or "/" in wish):
         return _by_path(ports, wish)
@@ -77,13 +80,18 @@ def refuse_two(found: list[tuple[str, Where]]) -> None:
 def _by_path(ports: Ports, wish: str) -> Chosen:
     file = posixpath.normpath(posixpath.join(ports.files.cwd(), wish))
     if not ports.files.exists(file) or ports.files.is_dir(file):
-        raise UsageError(
-            f"there is no stack file {shown(ports, file)}", "give the path of a YAML file, or a stack's name"
-        )
+        raise UsageError(f"there is no stack file {shown(ports, file)}", _path_hint(ports, file))
     folder = posixpath.dirname(file)
     if posixpath.basename(folder) == "stacks":
         return Chosen(file, posixpath.dirname(folder))
     return Chosen(file, workspace_of(ports, folder) or folder)
+
+
+def _path_hint(ports: Ports, file: str) -> str:
+    workspace = workspace_of(ports, posixpath.dirname(file))
+    known = [_stem(one) for one in stack_files(ports, workspace)] if workspace else []
+    name = _stem(file)
+    return f"did you mean `{name}`?" if name in known else "give the path of a YAML file, or a stack's name"
 
 
 def _by_name(ports: Ports, workspace: str, name: str) -> str:
@@ -92,7 +100,7 @@ def _by_name(ports: Ports, workspace: str, name: str) -> str:
         if _stem(file) == name:
             return file
     known = [_stem(file) for file in files]
-    hint = did_you_mean(name, known) or (f"stacks here: {', '.join(known)}" if known else None)
+    hint = did_you_mean(name, known) or (f"stacks here: {', '.join(known)}" if known else NONE_YET)
     raise UsageError(f"no stack is called `{name}` in {shown(ports, workspace)}/stacks", hint)
 
 
@@ -102,7 +110,9 @@ def _default(ports: Ports, workspace: str) -> str:
     if found:
         return found[0][0]
     known = [_stem(file) for file in stack_files(ports, workspace)]
-    hint = f"give one of {', '.join(known)}, set STACKCTL_STACK, or write `default: true` into one" if known else None
+    hint = (
+        f"give one of {', '.join(known)}, set STACKCTL_STACK, or write `default: true` into one" if known else NONE_YET
+    )
     raise UsageError("which stack? None says `default: true`", hint)
 
 

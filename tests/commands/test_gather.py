@@ -25,7 +25,7 @@ class Locked(MemoryFiles):
 
     def read(self, path: str) -> bytes:
         if path in self._locked:
-            raise StackctlError(f"cannot read {path}: Permission denied")
+            raise StackctlError(f"cannot read {path}: Permission denied") from PermissionError(13, "Permission denied")
         return super().read(path)
 
 
@@ -64,6 +64,8 @@ def test_the_workspace_of_a_path_is_above_its_stacks() -> None:
         ("zzz", "no stack is called `zzz`", "stacks here: main"),
         ("no/such.yaml", "there is no stack file no/such.yaml", "path"),
         ("stacks/", "there is no stack file stacks", "path"),
+        ("main.yaml", "there is no stack file main.yaml", "did you mean `main`?"),
+        ("", "the STACK given is empty", "variable"),
         (None, "None says `default: true`", "give one of main"),
     ],
 )
@@ -97,10 +99,10 @@ def test_files_that_may_not_be_read_are_told_where_they_are_named() -> None:
     files = ports.files
     assert isinstance(files, MemoryFiles)
     with pytest.raises(
-        InvalidFile, match=r"main.yaml:10:11: patches.0: patch /ws/patches/t/a.patch: cannot be read: .*denied"
+        InvalidFile, match=r"main.yaml:10:11: patches.0: patch patches/t/a.patch: cannot be read: Permission denied"
     ):
         load(replace(ports, files=Locked(files, "/ws/patches/t/a.patch")), MAIN)
-    with pytest.raises(InvalidFile, match=r"stacks/main.yaml: cannot be read: .*denied"):
+    with pytest.raises(InvalidFile, match=r"stacks/main.yaml: cannot be read: Permission denied"):
         load(replace(ports, files=Locked(files, "/ws/stacks/main.yaml")), MAIN)
 
 
@@ -113,3 +115,37 @@ def test_an_added_patch_must_be_a_file(file: str) -> None:
 def test_an_added_patch_needs_a_name_that_can_be_one() -> None:
     with pytest.raises(UsageError, match="cannot name a patch"):
         load(ports_of({"stacks/main.yaml": SMALL, "a b.patch": "x"}), Selection("main", (), ("a b.patch",)))
+
+
+@pytest.mark.parametrize("stack", ["main", None])
+def test_a_workspace_without_a_stack_says_so(stack: str | None) -> None:
+    with pytest.raises(UsageError) as caught:
+        name_of(ports_of({"stacks/README": ""}), stack)
+    assert caught.value.hint == "the folder holds no stack file yet"
+
+
+def test_extends_takes_a_file_and_not_a_name() -> None:
+    with pytest.raises(InvalidFile) as caught:
+        name_of(ports_of({"stacks/main.yaml": "extends: base\n", "stacks/base.yaml": SMALL}), "main")
+    assert "did you mean `base.yaml`?" in str(caught.value.problems[0].hint)
+
+
+def test_a_patch_that_may_not_be_read_is_not_a_misspelled_one() -> None:
+    """The folder may not be listed either, which must not hide where the patch is named."""
+    ports = ports_of({"stacks/main.yaml": SMALL + "patches: [a/one]\n", "patches/a/one.patch": "x"})
+
+    class Sealed(Locked):
+        def walk(self, path: str) -> tuple[str, ...]:
+            raise StackctlError(f"cannot list {path}: Permission denied")
+
+    assert isinstance(ports.files, MemoryFiles)
+    with pytest.raises(InvalidFile) as caught:
+        load(replace(ports, files=Sealed(ports.files, "/ws/patches/a/one.patch")), MAIN)
+    (problem,) = caught.value.problems
+    assert (problem.key, problem.hint) == ("patches.0", None) and "patch patches/a/one.patch:" in problem.message
+
+
+def test_an_element_that_is_not_there_and_like_none_has_a_hint() -> None:
+    with pytest.raises(InvalidFile) as caught:
+        load(ports_of(TWO), Selection("main", without=("env:ZZZZZZ",)))
+    assert caught.value.problems[0].hint == "`stackctl config main` shows what it has"

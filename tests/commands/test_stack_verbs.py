@@ -155,6 +155,11 @@ def test_render_writes_one_script_an_instance_and_again_the_same() -> None:
     assert result.release.encode() in first["serve-decode-0.sh"]
 
 
+def test_render_into_no_folder_is_refused() -> None:
+    with pytest.raises(UsageError, match="--out is empty"):
+        render(ports_of(FILES), RenderRequest(MAIN, ""))
+
+
 def test_render_leaves_a_foreign_file_alone_and_writes_nothing() -> None:
     ports = ports_of({**FILES, "out/serve-decode-0.sh": "#!/bin/sh\nmine\n"})
     with pytest.raises(StackctlError, match=r"did not write: serve-decode-0\.sh"):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from stackctl.core.stack import layout, wording
 from stackctl.core.stack.merge import did_you_mean, dotted
 from stackctl.core.stack.model import BaseKeys
-from stackctl.core.stack.resolve import Found, Wanted
+from stackctl.core.stack.resolve import MISSING, Found, Wanted
 from stackctl.core.stack.source import Path, in_order
 from stackctl.core.stack.view import View
 from stackctl.errors import Problem
@@ -42,10 +42,16 @@ def _follows(key: str, pruned: str) -> bool:
 
 def _fault(view: View, one: Wanted, found: Found) -> Problem:
     hint = None
-    if one.what == "patch":
+    fault = found.faults[one.path]
+    if one.what == "patch" and fault == MISSING:
         name = view.keys.patches[int(one.key[-1])]
         hint = did_you_mean(name, found.patches) or "`patches` holds names: patches/NAME.patch of the workspace"
-    return view.problem(one.key, f"{one.what} {one.path}: {found.faults[one.path]}", hint)
+    return view.problem(one.key, f"{one.what} {_near(view, one.path)}: {fault}", hint)
+
+
+def _near(view: View, path: str) -> str:
+    """From the workspace, when it lies there."""
+    return path.removeprefix(view.site.workspace.rstrip("/") + "/")
 
 
 def _identity(view: View) -> Iterator[Problem]:

@@ -68,7 +68,10 @@ def _one(stack: ResolvedStack, word: str) -> Element | Problem:
     machine = [host.name for host in stack.hosts.values() if kind == "env" and element.name in host.env]
     if machine:
         return Problem(f"`{word}` belongs to host {machine[0]}, not to the stack: it is no element")
-    return Problem(f"stack {stack.name} has no element `{word}`", hint=_nearest(stack, word))
+    return Problem(
+        f"stack {stack.name} has no element `{word}`",
+        hint=_nearest(stack, word) or f"`stackctl config {stack.name}` shows what it has",
+    )
 
 
 def _nearest(stack: ResolvedStack, word: str) -> str | None:

@@ -35,6 +35,8 @@ from stackctl.core.stack.resolved import (
 )
 from stackctl.core.stack.source import Path
 
+MISSING = "there is no such file"  # the fault of a path where nothing is
+
 
 @dataclass(frozen=True)
 class Site:

@@ -104,6 +104,8 @@ def _secrets(merged: Merged, value: object, path: Path) -> Iterator[Problem]:
             yield from _secrets(merged, inner, (*path, index))
     elif isinstance(value, str) and (SECRET_VALUE.search(value) or _named_secret(path, value)):
         hint = "name the variable under `secrets:` and give its value in the environment"
+        if "://" in value:
+            hint = "leave name and password out; an ssh:// URL uses the keys of who runs stackctl"
         yield merged.problem(path, "looks like a secret, and a stack file holds none", hint)
 
 
