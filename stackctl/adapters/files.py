@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -10,6 +11,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stackctl.errors import StackctlError
+
+HINTS = {
+    errno.ENOSPC: "The disk is full.",
+    errno.EDQUOT: "The quota of this user is used up.",
+    errno.EROFS: "The file system is mounted read-only.",
+    errno.EACCES: "Look at owner and mode, and at those of the folders above.",
+    errno.EPERM: "Look at owner, mode and attributes.",
+    errno.ENOTDIR: "A file stands where a folder is meant.",
+    errno.EISDIR: "A folder stands where a file is meant.",
+    errno.EEXIST: "A file stands where a folder is meant.",
+}
 
 
 class LocalFiles:
@@ -94,13 +106,11 @@ def _raise(error: OSError) -> None:
 
 @contextmanager
 def _told(path: str, verb: str) -> Iterator[None]:
-    """An OSError as our error. The hint names $STACKCTL_HOME where that could be the cause."""
+    """An OSError as our error, with what can be done. $STACKCTL_HOME is named where it is the cause."""
     try:
         yield
     except OSError as error:
-        hint = None
-        if verb == "write":
-            hint = "Is the disk full or read-only? $STACKCTL_HOME names another folder for stores and wheels."
-        elif isinstance(error, PermissionError):
-            hint = "Look at its owner and mode."
-        raise StackctlError(f"cannot {verb} {path}: {error.strerror or error}", hint) from error
+        words = [HINTS[error.errno]] if error.errno in HINTS else []
+        if verb == "write" and path.startswith(LocalFiles().home()):
+            words.append("$STACKCTL_HOME names another folder for stores and wheels.")
+        raise StackctlError(f"cannot {verb} {path}: {error.strerror or error}", " ".join(words) or None) from error

@@ -17,9 +17,10 @@ EVERY = 1.0  # seconds between two tries
 
 @dataclass
 class Hold:
-    """`passed_on`: the cut-over's script has it now, and frees it at its end."""
+    """`taken`: the host said so. `passed_on`: the cut-over's script has it now, and frees it at its end."""
 
     holder: Holder
+    taken: bool = False
     passed_on: bool = False
 
     @property
@@ -49,6 +50,7 @@ def held(site: Site, command: str, wait: float | None = None) -> Iterator[Hold]:
     ours = True
     try:
         take(site, hold.holder, wait)
+        hold.taken = True
         yield hold
     except Busy:
         ours = False
@@ -67,10 +69,13 @@ def _interrupted(site: Site, hold: Hold) -> Interrupted:
 
 
 def _give_back(site: Site, hold: Hold) -> None:
-    """An error here must not hide the one that led here."""
+    """An error here must not hide the one that led here. A host that never answered has nothing to free; if its
+    answer was lost, the hold is stale as soon as this client is gone."""
     try:
         free(site, hold.attempt)
     except StackctlError as error:
+        if not hold.taken:
+            return
         hint = f"stackctl hold release {site.stack.name} --attempt {hold.attempt}"
         site.ports.progress.say(f"{site.name}: the hold could not be freed ({error.message}); later: {hint}")
 

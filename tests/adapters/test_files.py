@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from stackctl.adapters.files import LocalFiles
+from stackctl.adapters.files import LocalFiles, _told
 from stackctl.errors import StackctlError
 
 
@@ -23,7 +24,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(StackctlError) as caught:
         LocalFiles().write(str(tmp_path / "folder"), b"x")
-    assert "STACKCTL_HOME" in (caught.value.hint or "")
+    assert caught.value.hint == "A folder stands where a file is meant."
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
@@ -31,6 +32,21 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StackctlError, match="cannot write"):
         LocalFiles().write(str(tmp_path / "file" / "below"), b"x")
+
+
+def test_a_home_that_cannot_be_written_has_another_way_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("STACKCTL_HOME", str(tmp_path / "file"))
+    with pytest.raises(StackctlError) as caught:
+        LocalFiles().write(f"{LocalFiles().home()}/wheels/x.whl", b"x")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("A file stands where a folder") and "$STACKCTL_HOME" in caught.value.hint
+
+
+def test_a_full_disk_is_called_full() -> None:
+    with pytest.raises(StackctlError, match="No space left") as caught, _told("/x", "write"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.hint == "The disk is full."
 
 
 def test_reading_what_is_not_there(tmp_path: Path) -> None:

@@ -157,6 +157,7 @@ def test_a_server_that_cannot_be_reached(store: GitStore, url: str, monkeypatch:
         store.fetch_commit(url, "main", Commit("1" * 40))
     assert "secret" not in str(caught.value)
     assert "network" in (caught.value.hint or "")
+    assert "fatal: " in caught.value.message  # the reason, not the advice that git ends with
 
 
 @pytest.mark.parametrize(

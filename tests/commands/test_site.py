@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from stackctl.commands.holding import held
 from stackctl.commands.site import Site, site_of
 from stackctl.core.deploy.values import Release
 from stackctl.core.stack.resolved import HostSpec, ResolvedStack
 from stackctl.errors import StackctlError
 from stackctl.ports import Completed, Host
 from tests.core.deploy.releases import release
-from tests.fakes import RepositoryTemplates, fake_ports
+from tests.fakes import RepositoryTemplates, Told, fake_ports
 
 
 class Answering:
@@ -98,3 +99,30 @@ def test_several_hosts_are_refused_and_so_is_one_without_interpreter() -> None:
     host = Answering(bare.hosts["gpu1"], 0, "")
     with pytest.raises(StackctlError, match="gpu1 names no interpreter"), site_of(fake_ports(hosts=One(host)), bare):
         pass
+
+
+class Leaving(Answering):
+    """A host that is away after so many answers."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__(stack().hosts["gpu1"], 0, json.dumps({"taken": True}))
+        self._left = answers
+
+    def run(self, argv: Sequence[str], *, input: bytes = b"", timeout: float = 60.0) -> Completed:
+        if self._left == 0:
+            raise StackctlError("gpu1: nobody answers")
+        self._left -= 1
+        return super().run(argv, input=input, timeout=timeout)
+
+
+@pytest.mark.parametrize(("answers", "lines"), [(0, 0), (1, 1)])
+def test_a_hold_is_missed_only_where_it_was_taken(answers: int, lines: int) -> None:
+    ports = fake_ports(hosts=One(Leaving(answers)), templates=RepositoryTemplates())
+    with (
+        pytest.raises(StackctlError, match="nobody answers"),
+        site_of(ports, stack()) as site,
+        held(site, "stackctl deploy"),
+    ):
+        raise StackctlError("nobody answers")
+    told = cast(Told, ports.progress).lines
+    assert len(told) == lines and all("could not be freed" in line and "hold release" in line for line in told)
