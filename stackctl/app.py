@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from stackctl.commands.selection import Selection
+from stackctl.core.stack.units import duration
 from stackctl.errors import UsageError
 from stackctl.output.console import Console
 from stackctl.ports import Ports
@@ -44,6 +45,19 @@ class App:
             shower(self.console, value)
         code = getattr(value, "exit", 0)
         return code if isinstance(code, int) else 0
+
+
+class Duration(click.ParamType[float]):
+    """Seconds of `90s`, `10m` or, as time is the only thing that can be meant, of a bare number."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value)
+        try:
+            return float(text) if text.isdigit() else duration(text)
+        except ValueError as error:
+            self.fail(f"{error}, got {text!r}", param, ctx)
 
 
 def _set(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:

@@ -123,14 +123,14 @@ def patches_diff(app: App, selection: Selection, stat: bool) -> int:
 @selects
 @click.pass_obj
 def patches_verify(app: App, selection: Selection) -> int:
-    """Each patch alone with what it needs, and the whole in another order."""
+    """Each patch alone with its needs; the whole in another order."""
     from stackctl.commands.patches import verify_queue
     from stackctl.output.patches import show_verify
 
     return app.show(verify_queue(app.ports, selection), show_verify)
 
 
-@cli.command("test")
+@cli.command("test", short_help="Load what is deployed: exit 0 clean, 1 bad, 125 inconclusive.")
 @click.argument("name")
 @click.option("--url", metavar="URL", help="Test this server instead of the deployment; needs no stack.")
 @click.option("-c", "--concurrency", type=click.IntRange(1), metavar="N", help="Instead of the test's own.")

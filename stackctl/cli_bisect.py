@@ -35,7 +35,7 @@ class DefaultGroup(click.Group):
         self.format_commands(ctx, formatter)
 
 
-@click.group(cls=DefaultGroup)
+@click.group(cls=DefaultGroup, short_help="Find the patch, flag, variable or pair that makes a test fail.")
 def bisect() -> None:
     """Find the patch, flag or variable, or the pair, that makes a test fail.
 

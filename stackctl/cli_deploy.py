@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from stackctl.app import App, selects, yes_option
+from stackctl.app import App, Duration, selects, yes_option
 from stackctl.commands.selection import Selection
 
 evidence_option = click.option(
     "--no-evidence", is_flag=True, help="Do not look whether it is well, nor save what shows why it is not."
 )
-wait_option = click.option("--wait", type=click.FloatRange(0), metavar="SECONDS", help="Wait so long for a hold.")
+wait_option = click.option("--wait", type=Duration(), metavar="TIME", help="Wait so long for a hold (`90s`, `10m`).")
 
 
-@click.command()
+@click.command(short_help="Serve what the file says, gated; roll back when it fails.")
 @click.option("-n", "--dry-run", is_flag=True, help="Print the plan; change nothing.")
 @wait_option
 @yes_option
@@ -49,7 +49,7 @@ def rollback(app: App, selection: Selection, to: str | None, wait: float | None)
     return app.show(run(app.ports, RollbackRequest(selection, to, app.yes, wait)), show_deploy)
 
 
-@click.command()
+@click.command(short_help="Start what serves anew, gated; of a sick one save evidence.")
 @evidence_option
 @wait_option
 @yes_option
@@ -64,7 +64,7 @@ def restart(app: App, selection: Selection, wait: float | None, no_evidence: boo
     return app.show(run(app.ports, selection, yes=app.yes, wait=wait, evidence=not no_evidence), show_deploy)
 
 
-@click.command()
+@click.command(short_help="Stop all processes of a stack; of a sick one save evidence.")
 @evidence_option
 @wait_option
 @yes_option
@@ -79,7 +79,7 @@ def stop(app: App, selection: Selection, wait: float | None, no_evidence: bool) 
     return app.show(run(app.ports, selection, wait, evidence=not no_evidence), show_stop)
 
 
-@click.command()
+@click.command(short_help="Remove old releases, and all that nothing refers to.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would go, and how much room that gives.")
 @wait_option
 @yes_option
@@ -95,7 +95,7 @@ def prune(app: App, selection: Selection, dry_run: bool, wait: float | None) -> 
     return app.show(run(app.ports, selection, dry_run=dry_run, wait=wait), show_prune)
 
 
-@click.command()
+@click.command(short_help="What serves, since when, how healthy, who holds the host.")
 @click.option("--history", is_flag=True, help="All attempts on the host instead.")
 @selects
 @click.pass_obj
