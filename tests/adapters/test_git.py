@@ -205,7 +205,8 @@ def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 FETCH = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 from pathlib import Path
 from stackctl.adapters.git import GitStore
 from tests.fakes import LocalFilesAt

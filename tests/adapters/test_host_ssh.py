@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -132,7 +133,7 @@ def test_a_host_that_says_nothing_is_given_up(spec: HostSpec) -> None:
 
 def test_the_demo_deploys_tests_and_stops_over_it(spec: HostSpec) -> None:
     def stackctl(*words: str) -> subprocess.CompletedProcess[str]:
-        argv = [str(ROOT / ".venv/bin/stackctl"), *words]
+        argv = [sys.executable, "-m", "stackctl", *words]
         return subprocess.run(argv, capture_output=True, text=True, cwd=ROOT, timeout=200, check=False)
 
     try:
