@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 
 from stackctl.commands.environment import environment_faults
@@ -10,12 +11,16 @@ from stackctl.commands.release import RECIPE
 from stackctl.commands.site import Site
 from stackctl.core.deploy.archive import archive
 from stackctl.core.deploy.cutover import release_files
+from stackctl.core.deploy.delta import Delta, nearest
 from stackctl.core.deploy.facts import HostFacts, Prepared, parse_prepared
 from stackctl.core.deploy.record import Record
 from stackctl.core.deploy.refuse import refusals
 from stackctl.core.deploy.values import Release
+from stackctl.core.names import TreeId
 from stackctl.errors import InvalidFile, StackctlError
+from stackctl.ports import TreeEntry
 
+NEIGHBOURS = 3  # trees of a host that a new one is compared with
 UPLOAD = 1800.0  # seconds that a tree may take
 IMPORTS = 300.0  # seconds that all checks may take; a first import of torch is slow
 MODEL = 1800.0  # seconds that a recipe may take
@@ -26,7 +31,7 @@ MODULES = {"sglang-router": "sglang_router.sglang_router_rs"}  # distribution ->
 
 
 def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> None:
-    """Once for each tree id."""
+    """Once for each tree id, and of it only what no other tree there has."""
     if facts.has_tree(record.tree):
         return
     entries = site.ports.git.list(record.tree)
@@ -35,11 +40,34 @@ def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> N
         raise StackctlError(
             f"{site.name}: {facts.free >> 20} MiB are free, the tree needs {3 * size >> 20}", "Make room."
         )
-    with site.ports.progress.step(f"{site.name}: upload tree {record.tree[:12]} ({len(entries)} files)"):
-        contents = site.ports.git.read(record.tree, [entry.path for entry in entries])
-        said = site.ask("tree", {"tree": record.tree, "attempt": attempt}, archive(entries, contents), UPLOAD)
-    if said["tree"] != record.tree:
-        raise StackctlError(f"{site.name}: the tree did not arrive whole: {said['problem']}", "Try again.")
+    near = _nearest(site, facts, entries)
+    if near is not None and _upload(site, record, attempt, entries, near) is None:
+        return
+    # there is no other, or somebody changed it
+    problem = _upload(site, record, attempt, entries, None)
+    if problem is not None:
+        raise StackctlError(f"{site.name}: the tree did not arrive whole: {problem}", "Try again.")
+
+
+def _nearest(site: Site, facts: HostFacts, entries: Sequence[TreeEntry]) -> Delta | None:
+    """Of a few trees that are there, and that our store knows: those that serve or served, then any."""
+    served = [record.tree for record in facts.records.values() if record.tree in facts.trees]
+    known = [tree for tree in dict.fromkeys([*served, *map(TreeId, facts.trees)]) if site.ports.git.has_tree(tree)]
+    return nearest(entries, {tree: site.ports.git.list(tree) for tree in known[:NEIGHBOURS]})
+
+
+def _upload(site: Site, record: Record, attempt: str, entries: Sequence[TreeEntry], near: Delta | None) -> str | None:
+    """None, or why the tree is not there."""
+    sends = set(near.sends) if near else set()
+    sent = entries if near is None else [entry for entry in entries if entry.path in sends]
+    request: dict[str, object] = {"tree": record.tree, "attempt": attempt}
+    if near is not None:
+        request |= {"sibling": near.sibling, "except": near.apart}
+    files = f"{len(entries)} files" if near is None else f"{len(sent)} of {len(entries)} files"
+    with site.ports.progress.step(f"{site.name}: upload tree {record.tree[:12]} ({files})"):
+        contents = site.ports.git.read(record.tree, [entry.path for entry in sent])
+        said = site.ask("tree", request, archive(sent, contents), UPLOAD)
+    return None if said["tree"] == record.tree else str(said["problem"])
 
 
 def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str = "") -> Prepared:

@@ -12,6 +12,7 @@ for these programs, and most of their time is their start.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -102,19 +103,37 @@ def _tail(folder: Path, instance: str) -> str:
 
 
 def gate(folder: Path, config: dict[str, Any]) -> int:
-    """Identity of every worker, the router's list, then real generations. Stops at the first stage with a fault."""
+    """What runs, who answers, the router's list, then real generations. Stops at the first stage with a fault."""
     from stackctl.onhost import probe
 
     dead = [item["instance"] for item in config["launches"] if not _alive(folder, item["instance"])]
     if dead:
         print("\n".join(_exited(folder, name) for name in dead))
         return 1
-    for stage in (probe.workers, probe.router, probe.generations):
+    for stage in (lambda config: paths(folder, config), probe.workers, probe.router, probe.generations):
         faults = stage(config)
         if faults:
             print("\n".join(faults))
             return 1
     return 0
+
+
+def paths(folder: Path, config: dict[str, Any]) -> list[str]:
+    """Every process of an engine looks for its modules in the release's tree before anywhere else."""
+    root = str(folder.parent.parent)
+    wrappers = {item.pid for item in procs.recorded(root)}
+    environs = {pid: procs.environ(pid) for pid in procs.ours(root) if pid not in wrappers}
+    wanted = os.path.realpath(os.path.join(config["tree"], "python"))
+    faults = []
+    for name in [launch["instance"] for launch in config["launches"] if launch["role"] != "router"]:
+        mine = {pid: env for pid, env in environs.items() if env.get("STACKCTL_INSTANCE") == str(folder / name)}
+        if not mine:
+            faults.append(f"{name}: no process of it shows its environment, so nobody knows which tree it runs")
+        for pid, env in sorted(mine.items()):
+            path = env.get("PYTHONPATH", "")
+            if os.path.realpath(path.split(":")[0]) != wanted:
+                faults.append(f"{name}: the path of process {pid} does not begin with {wanted}: PYTHONPATH={path}")
+    return faults
 
 
 if __name__ == "__main__":

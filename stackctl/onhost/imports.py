@@ -9,10 +9,16 @@ from __future__ import annotations
 import ast
 import importlib
 import os
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
 
+FIND = """
+import importlib.util, sys
+found = importlib.util.find_spec(sys.argv[1])
+print(found.origin or list(found.submodule_search_locations)[0] if found else "")
+"""
 LIMIT = 400  # files of the tree that are read; a package that needs more is found out by its start
 
 
@@ -75,6 +81,14 @@ def _base(package: str, node: ast.ImportFrom) -> str:
         return node.module or ""
     parts = package.split(".")[: len(package.split(".")) - node.level + 1]
     return ".".join(parts + ([node.module] if node.module else []))
+
+
+def origin(module: str, roots: list[str]) -> str:
+    """Where an engine of this interpreter would really take a module's package from; empty: from nowhere."""
+    env = dict(os.environ, PYTHONPATH=":".join(roots), PYTHONSAFEPATH="1", PYTHONDONTWRITEBYTECODE="1")
+    argv = [sys.executable, "-c", FIND, module.partition(".")[0]]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True)
+    return done.stdout.strip().split("\n")[-1] if done.returncode == 0 else ""
 
 
 def _tried(names: list[str]) -> dict[str, str]:

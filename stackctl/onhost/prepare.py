@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import cards, imports, procs, tree
+from stackctl.onhost import bytecode, cards, imports, procs, tree
 
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         "cards": cards.look(set(request["cards"]), mine) if request["cards"] else None,
         "secrets": secret_names(Path(root, "env")),
         "tree": None,
+        "origin": "",
     }
     trees = Path(root, "trees")
     if "files" in request:
@@ -38,13 +39,23 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     customize(paths)
     if python.parent.is_dir():
         answer["tree"] = tree.verify(trees, request["tree"])
+    if "files" in request and answer["tree"] == []:
+        bytecode.complete(trees, request["tree"])
     answer["imports"] = {
         **imports.missing(request["module"], [str(python), *paths] if answer["tree"] == [] else []),
         **{name: why for module in request["packages"].values() for name, why in imports.missing(module, []).items()},
     }
     if answer["tree"] != []:
         answer["imports"].pop(request["module"], None)  # it may be in the tree: not known yet
+    elif not answer["imports"]:
+        answer["origin"] = elsewhere(request["module"], python, paths)
     return answer
+
+
+def elsewhere(module: str, python: Path, paths: list[str]) -> str:
+    """Where the module would come from, when that is not the tree: a .pth file or a hook may come before it."""
+    found = imports.origin(module, [str(python), *paths])
+    return "" if os.path.realpath(found).startswith(str(python) + os.sep) else found or "nowhere"
 
 
 def customize(paths: list[str]) -> None:

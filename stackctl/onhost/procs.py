@@ -89,6 +89,15 @@ def ours(root: str) -> dict[int, int]:
     return {pid: table[pid].start for pid in mine}
 
 
+def environ(pid: int) -> dict[str, str]:
+    """The environment that it was started with; empty when it is gone or another user's."""
+    try:
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return {}
+    return dict(os.fsdecode(word).split("=", 1) for word in words if b"=" in word)
+
+
 def _marked(pid: int, root: str) -> bool:
     mark = b"STACKCTL_INSTANCE=" + root.encode() + b"/releases/"
     try:

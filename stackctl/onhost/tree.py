@@ -1,7 +1,8 @@
 """Puts a git tree on this host and proves, from git's own ids, that it is still that tree.
 
 A tree is named by its id, so the proof needs no trust: blob ids are computed from the files, the tree id from them.
-argv[1] is a request in JSON: {root, tree, attempt?}; stdin a tar.gz of the tree's files; the answer is JSON on stdout.
+argv[1] is a request in JSON: {root, tree, attempt?, sibling?, except?}; stdin a tar.gz of the tree's files, without
+those that it shares with the tree `sibling`: all of that but `except`. The answer is JSON on stdout.
 """
 
 from __future__ import annotations
@@ -12,26 +13,31 @@ import os
 import shutil
 import sys
 import tarfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from stackctl.onhost import procs
 
 Manifest = dict[str, tuple[str, str]]  # path -> (mode, blob id)
+LINK = "120000"
+CACHE = "__pycache__"
 
 
 def main(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
     root = os.path.realpath(os.path.expanduser(request["root"]))
     procs.beat(root, request.get("attempt"))
-    return unpack(Path(root, "trees"), request["tree"], stream)
+    trees = Path(root, "trees")
+    return unpack(trees, request["tree"], stream, request.get("sibling", ""), request.get("except", ()))
 
 
-def unpack(trees: Path, tree: str, stream: BinaryIO) -> dict[str, Any]:
+def unpack(trees: Path, tree: str, stream: BinaryIO, sibling: str = "", apart: Collection[str] = ()) -> dict[str, Any]:
     """Into a folder aside, proved, then renamed: a half-written tree never bears a tree's name."""
     aside = trees / f".new-{tree}-{os.getpid()}"
     aside.mkdir(parents=True)
     try:
-        manifest = _extract(aside, stream)
+        manifest = _shared(trees, sibling, aside, frozenset(apart)) if sibling else {}
+        manifest.update(_extract(aside, stream))
         if tree_id(manifest) != tree:
             return {"tree": None, "problem": f"what arrived is tree {tree_id(manifest)}, not {tree}"}
         shutil.rmtree(trees / tree, ignore_errors=True)
@@ -40,6 +46,29 @@ def unpack(trees: Path, tree: str, stream: BinaryIO) -> dict[str, Any]:
         return {"tree": tree, "files": len(manifest)}
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _shared(trees: Path, sibling: str, into: Path, apart: frozenset) -> Manifest:  # type: ignore[type-arg]
+    """What is really in the other tree, not what should be. Files of trees are replaced, never opened to be written."""
+    known = procs.read_json(trees / (sibling + ".json"))
+    names = sorted(set(known["files"]) - apart) if isinstance(known, dict) else []
+    for folder in {(into / name).parent for name in names}:
+        folder.mkdir(parents=True, exist_ok=True)
+    manifest: Manifest = {}
+    for name in names:
+        try:
+            _share(trees / sibling / name, into / name)
+        except OSError:  # not there, or not ours to link: then this is no sibling
+            continue
+        manifest[name] = found_at(into / name)
+    return manifest
+
+
+def _share(source: Path, path: Path) -> None:
+    if source.is_symlink():
+        os.symlink(os.readlink(source), path)
+    else:
+        os.link(source, path)
 
 
 def _extract(into: Path, stream: BinaryIO) -> Manifest:
@@ -54,8 +83,9 @@ def _extract(into: Path, stream: BinaryIO) -> Manifest:
                 os.symlink(member.linkname, path)
             else:
                 content = archive.extractfile(member)
-                path.write_bytes(content.read() if content else b"")
-                path.chmod(0o755 if member.mode & 0o100 else 0o644)
+                with open(path, "xb") as file:  # never into what is there: that would be another tree's too
+                    file.write(content.read() if content else b"")
+                path.chmod(0o555 if member.mode & 0o100 else 0o444)  # an edit would be one of other trees too
             manifest[member.name] = found_at(path)
     return manifest
 
@@ -63,7 +93,7 @@ def _extract(into: Path, stream: BinaryIO) -> Manifest:
 def found_at(path: Path) -> tuple[str, str]:
     """Mode and blob id of what is at `path`, as git would store it."""
     if path.is_symlink():
-        return "120000", blob_id(os.fsencode(os.readlink(path)))
+        return LINK, blob_id(os.fsencode(os.readlink(path)))
     mode = "100755" if path.stat().st_mode & 0o100 else "100644"
     return mode, blob_id(path.read_bytes())
 
@@ -98,10 +128,11 @@ def verify(trees: Path, tree: str) -> list[str]:
     manifest = {path: (mode, blob) for path, (mode, blob) in known["files"].items()}
     if tree_id(manifest) != tree:
         return [f"{tree}.json was changed: it does not describe this tree"]
-    return _differences(trees / tree, manifest, known["links"])
+    bytecode = (known.get("bytecode") or {}).get("files", {})
+    return _differences(trees / tree, manifest, known["links"], bytecode)
 
 
-def _differences(folder: Path, manifest: Manifest, links: dict[str, str]) -> list[str]:
+def _differences(folder: Path, manifest: Manifest, links: dict[str, str], bytecode: dict[str, str]) -> list[str]:
     wrong = []
     there = files_of(folder)
     for path in sorted(set(manifest) - there):
@@ -113,17 +144,40 @@ def _differences(folder: Path, manifest: Manifest, links: dict[str, str]) -> lis
             wrong.append(f"{path} is not of this tree")
         elif found_at(folder / path) != manifest[path]:
             wrong.append(f"{path} was changed")
-    return wrong
+    return wrong + _bytecode_faults(folder, bytecode)
+
+
+def _bytecode_faults(folder: Path, known: dict[str, str]) -> list[str]:
+    """What nobody wrote down is removed: it may be of other sources. What was, must be as it was, or gone."""
+    wrong = []
+    for parent, folders, names in os.walk(folder):
+        if os.path.basename(parent) != CACHE:
+            continue
+        for name in names:
+            path = os.path.relpath(os.path.join(parent, name), folder)
+            if path not in known:
+                os.unlink(os.path.join(parent, name))
+            elif found_at(folder / path)[1] != known[path]:
+                wrong.append(f"{path} was changed")
+        for name in folders:
+            _remove(os.path.join(parent, name))
+        folders.clear()
+    return sorted(wrong)
+
+
+def _remove(path: str) -> None:
+    if os.path.islink(path):
+        os.unlink(path)
+    else:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def files_of(folder: Path) -> set:  # type: ignore[type-arg]  # Python 3.9 without an import for one word
-    """Relative paths of all files. Bytecode is removed: it is no part of a tree and might not be of these sources."""
+    """Relative paths of all files but bytecode, and of folders that are links."""
     found = set()
     for parent, folders, names in os.walk(folder):
-        if "__pycache__" in folders:
-            shutil.rmtree(os.path.join(parent, "__pycache__"), ignore_errors=True)
-            folders.remove("__pycache__")
         linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        folders[:] = [name for name in folders if name != CACHE]
         found |= {os.path.relpath(os.path.join(parent, name), folder) for name in names + linked}
     return found
 

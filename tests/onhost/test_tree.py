@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import subprocess
 import sys
 import tarfile
@@ -55,6 +56,54 @@ def unpacked(tmp_path: Path) -> tuple[Path, str]:
     return tmp_path / "trees", name
 
 
+def named(files: dict[str, tuple[str, bytes]]) -> str:
+    return tree.tree_id({path: (mode, tree.blob_id(data)) for path, (mode, data) in files.items()})
+
+
+def rewrite(path: Path, text: str) -> None:
+    """Into the file itself, as an editor of somebody who insists does it."""
+    path.chmod(0o644)
+    path.write_text(text)
+
+
+CHANGED = {**{path: what for path, what in FILES.items() if path != "a0"}, "a.py": ("100644", b"three\n")}
+SENT, APART = {"a.py": CHANGED["a.py"]}, ["a.py", "a0"]
+
+
+def test_a_tree_shares_what_it_has_in_common_with_another(tmp_path: Path) -> None:
+    trees, first = unpacked(tmp_path)
+    second = named(CHANGED)
+    assert tree.unpack(trees, second, io.BytesIO(packed(SENT)), first, APART) == {"tree": second, "files": 6}
+    assert tree.verify(trees, first) == tree.verify(trees, second) == []
+    assert (trees / first / "a/b.sh").samefile(trees / second / "a/b.sh")
+    assert not (trees / first / "a.py").samefile(trees / second / "a.py")
+    assert stat.S_IMODE((trees / second / "a/b.sh").stat().st_mode) == 0o555
+    assert stat.S_IMODE((trees / second / "a.py").stat().st_mode) == 0o444
+    rewrite(trees / first / "a/b.sh", "mine")
+    assert tree.verify(trees, first) == tree.verify(trees, second) == ["a/b.sh was changed"]
+
+
+def test_from_a_tree_that_somebody_changed_nothing_is_made(tmp_path: Path) -> None:
+    trees, first = unpacked(tmp_path)
+    before = sorted(path.name for path in trees.iterdir())
+    rewrite(trees / first / "a/b.sh", "mine")
+    said = tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, APART)
+    assert said["tree"] is None
+    (trees / first / "a/b.sh").unlink()
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, APART)["tree"] is None
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), "0" * 40)["tree"] is None
+    assert sorted(path.name for path in trees.iterdir()) == before
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(CHANGED)))["tree"] == named(CHANGED)
+    assert tree.verify(trees, named(CHANGED)) == []
+
+
+def test_what_arrives_is_never_written_into_a_shared_file(tmp_path: Path) -> None:
+    trees, first = unpacked(tmp_path)
+    with pytest.raises(FileExistsError):
+        tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, ["a0"])
+    assert tree.verify(trees, first) == []
+
+
 def test_the_id_is_gits(tmp_path: Path) -> None:
     trees, name = unpacked(tmp_path)
     assert tree.verify(trees, name) == []
@@ -97,7 +146,7 @@ def test_a_path_that_leaves_the_tree_is_refused(tmp_path: Path, name: str) -> No
 def test_every_way_to_tamper_is_named(tmp_path: Path) -> None:
     trees, name = unpacked(tmp_path)
     here = trees / name
-    (here / "a.py").write_text("two\n")
+    rewrite(here / "a.py", "two\n")
     (here / "a/b.sh").chmod(0o644)
     (here / "a0").unlink()
     (here / "python/pkg/link").unlink()
@@ -114,14 +163,6 @@ def test_every_way_to_tamper_is_named(tmp_path: Path) -> None:
     assert tree.verify(trees, name) == [f"{name}.json was changed: it does not describe this tree"]
     (trees / f"{name}.json").unlink()
     assert tree.verify(trees, name) == ["the tree is not whole"]
-
-
-def test_bytecode_is_removed_not_trusted(tmp_path: Path) -> None:
-    trees, name = unpacked(tmp_path)
-    cache = trees / name / "python/pkg/__pycache__"
-    cache.mkdir()
-    (cache / "x.pyc").write_bytes(b"anything")
-    assert tree.verify(trees, name) == [] and not cache.exists()
 
 
 def test_native_files_of_the_installed_package_are_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

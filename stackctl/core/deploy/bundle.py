@@ -13,7 +13,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "tree": ("procs",),
     "prune": ("procs", "disk"),
     "tidy": ("procs", "disk", "environment"),
-    "prepare": ("procs", "cards", "imports", "tree"),
+    "prepare": ("procs", "cards", "imports", "tree", "bytecode"),
     "gate": ("procs", "cards", "probe"),
     "evidence": ("procs", "probe"),
 }

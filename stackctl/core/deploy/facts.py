@@ -116,6 +116,7 @@ class Prepared:
     secrets: tuple[str, ...]
     tree: tuple[str, ...] | None
     imports: Mapping[str, str]
+    origin: str = ""  # where the served module would come from, when that is not the tree
     environment: tuple[str, ...] = ()  # what is not as stackctl installed it, in an environment that it made
 
 
@@ -174,4 +175,5 @@ def parse_prepared(said: Mapping[str, Any]) -> Prepared:
         tuple(said["secrets"]),
         None if tree is None else tuple(tree),
         said["imports"],
+        said["origin"],
     )

@@ -21,6 +21,7 @@ def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Prob
         *_imports(record, prepared),
         *_versions(record, prepared),
         *_tree(record, prepared),
+        *_origin(record, prepared),
         *_ports(prepared),
         *_cards(prepared.cards),
         *_secrets(record, prepared),
@@ -63,6 +64,14 @@ def _tree(record: Record, prepared: Prepared) -> Iterator[Problem]:
         yield Problem(
             f"tree {record.tree} was tampered with on the disk: {files}",
             hint=f"Look who did it; then remove ~/.stackctl/{record.stack}/trees/{record.tree} there and deploy again.",
+        )
+
+
+def _origin(record: Record, prepared: Prepared) -> Iterator[Problem]:
+    if prepared.origin:
+        yield Problem(
+            f"{record.python} would take {record.module} from {prepared.origin}, not from tree {record.tree}",
+            hint="Something there comes before PYTHONPATH: a .pth file, a sitecustomize.py, an import hook.",
         )
 
 
