@@ -33,7 +33,7 @@ serve: {{module: tiny.serve, flags: {{{flags}}}}}
 roles:
   single: {{host: here, port: {port}, gpus: {gpus}}}
 hosts:
-  here: {{address: local, purpose: {purpose}, gpus: {{count: 2}}}}
+  here: {{address: local, purpose: {purpose}, gpus: {{count: 2}}{python}}}
 timeouts: {{start: {start}, probe: 5s, drain: 1s}}
 gate: {{requests: 3}}
 releases: {{keep: {keep}}}
@@ -68,8 +68,10 @@ class World:
         self.write()
 
     def write(self, **changed: object) -> None:
-        """The stack file: `flags`, `purpose`, `start`, `keep`, `gpus` and `more` lines."""
-        values = {"flags": "", "purpose": "test", "start": "20s", "keep": 5, "gpus": "[]", "more": ""}
+        """The stack file: `flags`, `purpose`, `start`, `keep`, `gpus`, the host's `python` and `more` lines."""
+        values = {"flags": "", "purpose": "test", "start": "20s", "keep": 5, "gpus": "[]", "more": "", "python": ""}
+        if changed.get("python"):
+            changed["python"] = f", python: {changed['python']}"
         (self.folder / "stacks" / "tiny.yaml").write_text(STACK.format(**{**values, **changed, "port": self.port}))
 
     def deploy_as(self, **changed: object) -> DeployResult:

@@ -109,20 +109,6 @@ def test_stop_ends_what_does_not_want_to(world: World, behave: str) -> None:
     assert world.processes() == [] and world.answers() is None
 
 
-def test_a_tampered_tree_is_refused_by_name_and_nothing_is_stopped(world: World) -> None:
-    first = world.deploy()
-    tree = next((world.root / "trees").glob("*/python/tiny"))
-    tree.joinpath("serve.py").write_text(tree.joinpath("serve.py").read_text() + "# more\n")
-    tree.joinpath("sitecustomize.py").write_text("")
-    world.write(flags="page-size: 7")
-    with pytest.raises(StackctlError) as refused:
-        world.deploy()
-    assert "python/tiny/serve.py was changed" in str(refused.value)
-    assert "python/tiny/sitecustomize.py is not of this tree" in str(refused.value)
-    assert refused.value.exit_code == 1
-    assert world.answers() == first.release and world.is_free()
-
-
 def test_a_port_of_somebody_else_is_refused_with_its_owner(world: World) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", world.port))
