@@ -58,16 +58,29 @@ def bisect(ports: Ports, request: BisectRequest, pipeline: Pipeline | None = Non
         _remember_what_serves(bench, journal, production=_production(stack))
         _work(bench, journal, budget)
     except (KeyboardInterrupt, Interrupted):
-        state = _put_back(bench, journal)
-        raise Interrupted(
-            f"bisect interrupted after {len(journal.session.runs)} runs; {state}",
-            hint=f"the session is kept: stackctl bisect {stack.name} --test {test} goes on",
-        ) from None
+        raise _interrupted(bench, journal) from None
     except BaseException:
         _put_back(bench, journal)
         raise
     ports.progress.say(_put_back(bench, journal))
     return report(journal.session, search_of(journal.session), journal.file)
+
+
+def _interrupted(bench: Bench, journal: Journal) -> StackctlError:
+    """What is left, and what goes on. What served is put back at the first Ctrl-C, and left at the second."""
+    started, count = journal.session.started, len(journal.session.runs)
+    what = f"bisect interrupted after {count} run{'s'[: count != 1]}"
+    hint = f"the session is kept: stackctl bisect {started.stack} --test {started.test} goes on"
+    try:
+        return Interrupted(f"{what}; {_put_back(bench, journal)}", hint)
+    except (KeyboardInterrupt, Interrupted):
+        served = journal.session.served
+        before = f"release {served.release} that served before is not put back" if served and served.release else ""
+        left = before or "its variant is not stopped"
+        return Interrupted(f"{what}, and again: {left}", f"{hint}, and does it at its end; now: stackctl status")
+    except StackctlError as error:
+        error.hint = f"{error.hint}; {hint}" if error.hint else hint
+        return error
 
 
 def _test_of(stack: ResolvedStack, asked: str | None) -> str:
@@ -256,14 +269,17 @@ def _put_back(bench: Bench, journal: Journal) -> str:
 
 
 def _serve_again(bench: Bench, served: Served, release: str) -> str:
-    """The very release, else the same variant made anew."""
-    if bench.pipeline.status(bench.ports, bench.selection).release == release:
+    """The very release, else the same variant made anew. A cut-over that still goes on may end with another."""
+    now = bench.pipeline.status(bench.ports, bench.selection)
+    if now.release == release and now.hold is None:
         return release
     try:
         return bench.pipeline.restore(bench.ports, bench.selection, release).release
     except (GateFailed, RollbackFailed, Held, Interrupted):
         raise
     except StackctlError as error:
+        if bench.pipeline.status(bench.ports, bench.selection).release == release:
+            return release  # where the cut-over that was waited for ended
         if served.with_patches:
             raise
         bench.ports.progress.say(f"{release} cannot be put back as it was, so it is made anew: {error}")

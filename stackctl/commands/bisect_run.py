@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from stackctl.commands.holding import EVERY, Busy, same_machine
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.search import Outcome
 from stackctl.core.bisect.space import Clause, Space, bits
@@ -20,6 +22,8 @@ from stackctl.core.verify.report import TestReport
 from stackctl.errors import Held, Interrupted, InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports, Progress
 
+PATIENCE = 3 * 3600.0  # seconds for a hold: a start and a way back of a large model
+T = TypeVar("T")
 MOST_WORDS = 240  # characters of a reason
 
 
@@ -38,7 +42,10 @@ class Pipeline:
 
 
 def real_pipeline() -> Pipeline:
-    """The verbs as the command line calls them. Deploys do not ask: the bisect was asked before it began."""
+    """The verbs as the command line calls them. Deploys do not ask: the bisect was asked before it began.
+
+    They wait for a cut-over that an interrupted or killed run left on the host, and for nothing else.
+    """
     from stackctl.commands.deploy import DeployRequest, deploy
     from stackctl.commands.gather import load
     from stackctl.commands.rollback import RollbackRequest, rollback
@@ -51,12 +58,28 @@ def real_pipeline() -> Pipeline:
         load=load,
         queue_of=queue_of,
         compose=compose,
-        deploy=lambda ports, selection: deploy(ports, DeployRequest(selection, yes=True)),
-        stop=stop,
-        restore=lambda ports, selection, to: rollback(ports, RollbackRequest(selection, to=to, yes=True)),
+        deploy=lambda ports, selection: alone(ports, lambda: deploy(ports, DeployRequest(selection, yes=True))),
+        stop=lambda ports, selection: alone(ports, lambda: stop(ports, selection)),
+        restore=lambda ports, selection, to: alone(
+            ports, lambda: rollback(ports, RollbackRequest(selection, to=to, yes=True))
+        ),
         status=status,
         run_test=lambda ports, name, selection: run_test(ports, TestRequest(name, selection, quick=True)),
     )
+
+
+def alone(ports: Ports, act: Callable[[], T]) -> T:
+    """`act()`, once no cut-over goes on that has lost its client. Raises Held for a hold that somebody has."""
+    deadline = ports.clock.monotonic() + PATIENCE
+    while True:
+        try:
+            return act()
+        except Busy as busy:
+            ours = busy.holder.pid == ports.who.pid() and same_machine(ports.who, busy.holder)
+            if not (ours or busy.status) or ports.clock.monotonic() > deadline:
+                raise
+            ports.progress.live(f"waiting: {busy.message}")
+            ports.clock.sleep(EVERY)
 
 
 @dataclass(frozen=True)

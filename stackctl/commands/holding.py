@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 from stackctl.commands.site import Site
 from stackctl.core.deploy.facts import Holder, Status, parse_holder, parse_status
 from stackctl.core.deploy.hold import is_stale, told
 from stackctl.errors import Held, Interrupted, StackctlError
+from stackctl.ports import Who
 
 EVERY = 1.0  # seconds between two tries
 
@@ -29,10 +30,11 @@ class Hold:
 
 
 class Busy(Held):
-    """Held, and what is known of the holder: `status` is of a cut-over that is at work without its client."""
+    """Held, and by whom: `status` is of a cut-over that is at work without its client."""
 
-    def __init__(self, message: str, hint: str, status: Status | None) -> None:
+    def __init__(self, message: str, hint: str, holder: Holder, status: Status | None) -> None:
         super().__init__(message, hint)
+        self.holder = holder
         self.status = status
 
 
@@ -106,8 +108,11 @@ def take(site: Site, holder: Holder, wait: float | None = None) -> None:
 
 def client_gone(site: Site, holder: Holder) -> bool:
     """It ran on this machine, and is no more. Of another machine nobody can tell."""
-    who = site.ports.who
-    return holder.host == who.user().rpartition("@")[2] and not who.alive(holder.pid)
+    return same_machine(site.ports.who, holder) and not site.ports.who.alive(holder.pid)
+
+
+def same_machine(who: Who, holder: Holder) -> bool:
+    return holder.host == who.user().rpartition("@")[2]
 
 
 def free(site: Site, attempt: str) -> bool:
@@ -118,12 +123,13 @@ def _busy(site: Site, other: Holder, running: Status | None) -> Busy:
     if running is not None:
         message = f"a cut-over to {running.release or 'nothing'} goes on there without its client: {running.step}"
         return Busy(
-            f"{site.name}: {message} ({told(other)})", f"`stackctl status {site.stack.name}` follows it.", running
+            f"{site.name}: {message} ({told(other)})",
+            f"`stackctl status {site.stack.name}` follows it.",
+            other,
+            running,
         )
     if other.hand:
         hint = f"It was taken by hand; who took it frees it: stackctl hold release {site.stack.name}."
     else:
         hint = f"Wait with --wait, or look: stackctl status {site.stack.name}."
-    return Busy(
-        f"{site.stack.name} is held on {site.name} by {told(replace(other, message=other.message))}", hint, None
-    )
+    return Busy(f"{site.stack.name} is held on {site.name} by {told(other)}", hint, other, None)

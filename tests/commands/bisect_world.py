@@ -75,6 +75,7 @@ class Machine:
     serving: tuple[str, ReleaseId, str] | None = None
     asked: list[tuple[str, str]] = field(default_factory=list)
     kept_releases: Mapping[str, str] = field(default_factory=dict)
+    hold: str | None = None  # of a cut-over that goes on
 
     def _enter(self, verb: str, what: str = "") -> None:
         self.asked.append((verb, what))
@@ -115,13 +116,16 @@ class Machine:
         self._enter("restore", release)
         if release not in self.kept_releases:
             raise StackctlError(f"{release} is not there any more")
+        self.hold = None  # waited for
+        if self.serving and self.serving[1] == release:
+            raise StackctlError(f"{release} serves already")
         self.serving = ("demo", ReleaseId(release), self.kept_releases[release])
         return DeployResult("deployed", "demo", ReleaseId(release), self.kept_releases[release], "http://here")
 
     def status(self, ports: Ports, selection: Selection) -> Deployment:
         if self.serving is None:
             return Deployment("demo", None)
-        return Deployment("demo", self.serving[1], variant=self.serving[2])
+        return Deployment("demo", self.serving[1], variant=self.serving[2], hold=self.hold)
 
     def run_test(self, ports: Ports, name: str, selection: Selection) -> TestReport:
         self._enter("test")

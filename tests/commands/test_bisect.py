@@ -6,9 +6,12 @@ import pytest
 
 from stackctl.commands.bisect import BisectRequest, bisect, parse_variant, shown
 from stackctl.commands.bisect_journal import newest
+from stackctl.commands.bisect_run import alone
+from stackctl.commands.holding import Busy
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.events import Chosen, Learned, Observed
 from stackctl.core.bisect.report import BisectReport
+from stackctl.core.deploy.facts import Holder, Status
 from stackctl.core.names import PatchName, ReleaseId
 from stackctl.core.patches.values import Need
 from stackctl.core.stack.resolved import BisectSpec, Element, HostSpec, Variant
@@ -168,6 +171,73 @@ def test_interrupted_it_stops_its_variant_and_says_what_goes_on() -> None:
     found = run(machine, ports)
     assert found.kind == "CONFIRMED"
     assert choices(ports)[3] == (found.runs[3].phase, choices(ports)[3][1])
+
+
+def test_a_second_interrupt_leaves_at_once_and_says_what_is_left() -> None:
+    def interrupt(verb: str, count: int) -> None:
+        if verb in ("stop", "restore") or (verb, count) == ("test", 1):
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as told:
+        run(Machine(pair, before=interrupt))
+    assert told.value.message == "bisect interrupted after 0 runs, and again: its variant is not stopped"
+    machine = _production()
+    machine.before = interrupt
+    with pytest.raises(Interrupted, match="and again: release r1 that served before is not put back") as told:
+        run(machine, request=replace(REQUEST, take_over=True))
+    assert "goes on, and does it at its end" in str(told.value.hint)
+
+
+@pytest.mark.parametrize("ends_with", ["r1", "rX"])
+def test_a_cut_over_that_an_interrupt_left_going_is_waited_for(ends_with: str) -> None:
+    """The host says r1 until its end: that alone does not mean that r1 will serve."""
+    machine = _production()
+
+    def interrupt(verb: str, count: int) -> None:
+        if (verb, count) == ("deploy", 1):
+            machine.hold = "the cut-over"
+            raise KeyboardInterrupt
+        if verb == "restore":
+            machine.serving = ("demo", ReleaseId(ends_with), "")
+
+    machine.before = interrupt
+    with pytest.raises(Interrupted, match="release r1 serves again, as before"):
+        run(machine, request=replace(REQUEST, take_over=True))
+    assert machine.asked == [("deploy", ""), ("restore", "r1")]
+    assert machine.serving and machine.serving[1] == "r1"
+
+
+def test_what_cannot_be_put_back_is_told_with_what_goes_on() -> None:
+    def away(verb: str, count: int) -> None:
+        if (verb, count) == ("test", 1):
+            raise KeyboardInterrupt
+        if verb == "stop":
+            raise StackctlError("nobody answers", "look at the host")
+
+    with pytest.raises(StackctlError, match="nobody answers") as told:
+        run(Machine(pair, before=away))
+    assert told.value.hint == "look at the host; the session is kept: stackctl bisect demo --test c60 goes on"
+
+
+@pytest.mark.parametrize(("pid", "orphan", "waits"), [(1, False, True), (7, True, True), (7, False, False)])
+def test_only_a_cut_over_without_its_client_is_waited_for(pid: int, orphan: bool, waits: bool) -> None:
+    ports = fake_ports()
+    tries: list[int] = []
+    holder = Holder("a1", "me@here", "here", pid, 0.0, "stackctl deploy")
+    status = Status("a1", "deploy", "r1", "", "running", "gate", "", 0.0, 7, 1) if orphan else None
+
+    def act() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise Busy("held", "wait", holder, status)
+        return "done"
+
+    if waits:
+        assert alone(ports, act) == "done"
+    else:
+        with pytest.raises(Held):
+            alone(ports, act)
+    assert len(tries) == (3 if waits else 1)
 
 
 def _production() -> Machine:
