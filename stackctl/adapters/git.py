@@ -38,7 +38,7 @@ CONFIG = (
     "gc.auto=0",
     "maintenance.auto=false",
     "fetch.unpackLimit=1",  # one pack, moved into place whole: a killed fetch leaves no half commit
-    "fastimport.unpackLimit=1",
+    "fastimport.unpackLimit=0",  # always a pack
     "core.compression=1",
     "core.fsyncMethod=batch",
     "protocol.version=2",
@@ -61,9 +61,9 @@ CREDENTIALS = re.compile(r"(https?://|ssh://)[^/@\s]+@")
 DIFF = ("-r", "--full-index", "--no-renames", "--diff-algorithm=myers", "--no-ext-diff", "--no-textconv", "--no-color")
 TROUBLE = (
     "No space left", "Read-only file system", "Permission denied", "insufficient permission", "unable to create",
-    "Not a directory",
+    "Not a directory", "Out of diskspace",
 )  # fmt: skip
-ELSEWHERE = "Is the disk full or read-only? $STACKCTL_HOME names another folder for the store."
+ELSEWHERE = "Is the disk full or read-only, or a file in its place? $STACKCTL_HOME names another folder for the store."
 AWAY = ("Could not resolve", "unable to access", "Could not read from remote", "timed out")
 
 
@@ -91,11 +91,21 @@ class GitStore:
             self._git("update-index", "-z", "--index-info", stdin=index, env=env)
             said = self._git("write-tree", env=env, fail=False)
             if said.code:  # it names objects that the store lacks
-                self._git(
-                    "fast-import", "--quiet", "--done", "--depth=0", stdin=_blob_stream(file.data for file, _ in listed)
-                )
+                self._take_in(_blob_stream(file.data for file, _ in listed))
                 said = self._git("write-tree", env=env)
         return TreeId(said.out.decode().strip())
+
+    def _take_in(self, stream: bytes) -> None:
+        """One pack, made aside and moved in whole: neither a full disk nor Ctrl-C leaves a piece of it."""
+        store = Path(self._store())
+        with _storing(store), tempfile.TemporaryDirectory(prefix=".pack-", dir=store.parent) as folder:
+            self._init(folder)
+            said = self._run(["fast-import", "--quiet", "--done", "--depth=0"], stream, _sealed(folder))
+            if said.code:
+                raise _failure("fast-import", said.err)
+            for kind in ("*.pack", "*.idx"):  # a pack is there as soon as its index is
+                for path in Path(folder, "objects", "pack").glob(kind):
+                    path.replace(Path(store, "objects", "pack", path.name))
 
     def fetch_commit(self, url: str, ref: str, commit: Commit) -> TreeId:
         _refuse_unsafe(url, ref, commit)
@@ -249,6 +259,14 @@ def _sealed(git_dir: str) -> dict[str, str]:
     }
 
 
+@contextmanager
+def _storing(store: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StackctlError(f"cannot write below {store.parent}: {error.strerror or error}", ELSEWHERE) from error
+
+
 def _path(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
@@ -314,7 +332,7 @@ def _not_fetched(url: str, ref: str, commit: str, said: str) -> StackctlError:
 
 
 def _failure(what: str, said: str) -> StackctlError:
-    text = said.strip() or "it said nothing"
+    text = next((line for line in said.splitlines() if line.startswith("fatal:")), said.strip()) or "it said nothing"
     hint = None
     if any(word in text for word in TROUBLE):
         hint = ELSEWHERE

@@ -197,6 +197,15 @@ def test_several_processes_may_make_the_store_at_once(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "home").iterdir()] == ["store.git"]
 
 
+def test_what_cannot_be_taken_in_leaves_nothing(store: GitStore, tmp_path: Path) -> None:
+    store.write_tree(FILES[:1])
+    before = sorted(path for path in (tmp_path / "home").rglob("*"))
+    with pytest.raises(StackctlError, match="git fast-import failed in the store: fatal:") as caught:
+        store._take_in(b"blob\ndata 100000\nends too early")
+    assert "\n" not in caught.value.message
+    assert before == sorted(path for path in (tmp_path / "home").rglob("*"))
+
+
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StackctlError) as caught:
