@@ -80,6 +80,10 @@ class Workspace:
             done = subprocess.run([STACKCTL, *words], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, stderr=log)
         return done.returncode, done.stdout.decode()
 
+    def stop(self, *stacks: str) -> None:
+        for stack in stacks:
+            self.run("stop", stack, "--quiet", "--no-evidence")
+
     def report(self, test: str, row: Row) -> dict[str, Any]:
         _, out = self.run("test", test, row.stack, *row.variant, "--json")
         try:
@@ -90,6 +94,7 @@ class Workspace:
 
 
 def measure(workspace: Workspace, row: Row) -> bool:
+    workspace.stop(*({"cpu", "cpu-pair"} - {row.stack}))  # they share their ports
     began = time.monotonic()
     code, _ = workspace.run("deploy", row.stack, *row.variant, "--yes")
     started = time.monotonic() - began
@@ -127,8 +132,7 @@ def main() -> int:
     try:
         right = [measure(workspace, row) for row in chosen(words.only)]
     finally:
-        for stack in ("cpu", "cpu-pair"):
-            workspace.run("stop", stack, "--quiet", "--no-evidence")
+        workspace.stop("cpu", "cpu-pair")
         if not words.keep:
             shutil.rmtree(folder, ignore_errors=True)
     print(f"{sum(right)} of {len(right)} as they must be")
