@@ -5,6 +5,7 @@ Verbs are imported when they run, so that `--help` stays quick. Nothing is decid
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 import traceback
@@ -185,7 +186,8 @@ def _failed(app: App, error: Exception) -> int:
             return 0
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            app.console.error(StackctlError(f"{place}{error.strerror or error}"))
+            hint = "Is the disk of $TMPDIR full?" if error.errno == errno.ENOSPC else None
+            app.console.error(StackctlError(f"{place}{error.strerror or error}", hint))
             return 1
         case _:
             return _our_fault(app, error)

@@ -136,6 +136,7 @@ def hold() -> None:
 
 @hold.command("take")
 @click.option("-m", "--message", default="", help="Why; shown to whoever is kept waiting.")
+@yes_option
 @selects
 @click.pass_obj
 def hold_take(app: App, selection: Selection, message: str) -> int:
@@ -143,6 +144,7 @@ def hold_take(app: App, selection: Selection, message: str) -> int:
     from stackctl.commands.hold import take_hold
     from stackctl.output.deploy import show_hold
 
+    app.may_change()
     return app.show(take_hold(app.ports, selection, message), show_hold)
 
 
@@ -159,6 +161,7 @@ def hold_show(app: App, selection: Selection) -> int:
 
 @hold.command("release")
 @click.option("--attempt", metavar="ID", help="Of the holder, when it was not taken by hand.")
+@yes_option
 @selects
 @click.pass_obj
 def hold_release(app: App, selection: Selection, attempt: str | None) -> int:
@@ -166,6 +169,7 @@ def hold_release(app: App, selection: Selection, attempt: str | None) -> int:
     from stackctl.commands.hold import release_hold
     from stackctl.output.deploy import show_hold
 
+    app.may_change()
     return app.show(release_hold(app.ports, selection, attempt), show_hold)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose, tree_after_each
+from stackctl.commands.workspace import shown
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.values import PatchedTree
 from stackctl.core.stack import lock as locking
@@ -39,10 +40,10 @@ def lock(ports: Ports, selection: Selection, compose: Compose = compose, after: 
     data = locking.text(content).encode()
     old = ports.files.read(path) if ports.files.exists(path) else None
     if data == old:
-        return LockResult(stack.name, path, False, tree.tree)
+        return LockResult(stack.name, shown(ports, path), False, tree.tree)
     differences = () if old is None else tuple(locking.differences(_parsed(old), content))
     ports.files.write(path, data)
-    return LockResult(stack.name, path, True, tree.tree, differences)
+    return LockResult(stack.name, shown(ports, path), True, tree.tree, differences)
 
 
 def compare(ports: Ports, stack: ResolvedStack, tree: PatchedTree, after: After = tree_after_each) -> None:

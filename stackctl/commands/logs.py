@@ -43,13 +43,20 @@ def logs(ports: Ports, request: LogsRequest, emit: Callable[[Log], None]) -> Non
         if record is None and release and release in facts.releases:
             record = site.look(release=release).records.get(release)
         if record is None:
-            raise StackctlError(f"{site.name}: there is no release {release or ''} of {stack.name}".replace("  ", " "))
+            raise _no_such(site, release)
         names = _chosen(record, request.which)
         sizes = {name: _show(site, _path(facts, record, name), name, request.lines, emit) for name in names}
         while request.follow:
             ports.clock.sleep(EVERY)
             for name in names:
                 sizes[name] = _more(site, _path(facts, record, name), name, sizes[name], emit)
+
+
+def _no_such(site: Site, release: str | None) -> StackctlError:
+    if release is None:
+        return StackctlError(f"{site.name}: nothing of {site.stack.name} was deployed yet")
+    hint = f"`stackctl status {site.stack.name} --history` shows what was."
+    return StackctlError(f"{site.name}: there is no release {release} of {site.stack.name}", hint)
 
 
 def _last(facts: HostFacts) -> str | None:

@@ -38,7 +38,7 @@ def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> N
     size = sum(entry.size for entry in entries)
     if facts.free < 3 * size:
         raise StackctlError(
-            f"{site.name}: {facts.free >> 20} MiB are free, the tree needs {3 * size >> 20}", "Make room."
+            f"{site.name}: {facts.free >> 20} MiB are free, the tree needs {(3 * size >> 20) + 1}", "Make room."
         )
     near = _nearest(site, facts, entries)
     if near is not None and _upload(site, record, attempt, entries, near) is None:

@@ -47,5 +47,12 @@ def path_files(ports: Ports, stack: ResolvedStack) -> dict[str, str]:
                 f"{stack.file}: python.paths: {folder} holds no Python file", "Name a folder of modules."
             )
         for name in names:
-            found[f"path-{index}/{name}"] = ports.files.read(posixpath.join(folder, name)).decode("utf-8")
+            found[f"path-{index}/{name}"] = _text(ports, posixpath.join(folder, name))
     return found
+
+
+def _text(ports: Ports, path: str) -> str:
+    try:
+        return ports.files.read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise StackctlError(f"{path}: not UTF-8 text ({error})", "Save it as UTF-8.") from error

@@ -6,6 +6,7 @@ It decides nothing. All that it asks runs by the host's own interpreter and chan
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from stackctl.core.stack.resolved import HostSpec, ResolvedStack
 from stackctl.errors import StackctlError
 from stackctl.ports import Completed, Host, Ports
 
+OS_ERROR = re.compile(r"\w*Error: \[Errno \d+\] (.+)")  # the last line of a program that could not write or read
 NO_SUCH_PROGRAM = (126, 127)  # what a shell says
 
 
@@ -60,6 +62,9 @@ class Site:
             answer = json.loads(done.stdout)
         except ValueError:
             words = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit {done.code}"]
+            if refused := OS_ERROR.fullmatch(words[-1]):
+                hint = f"Releases and all that they need are kept in {self.root} there."
+                raise StackctlError(f"{self.name}: {refused[1]}", hint) from None
             raise StackctlError(f"{self.name}: {self.python} failed there: {words[-1]}") from None
         if answer.get("platform", "linux") != "linux":
             raise StackctlError(

@@ -127,15 +127,20 @@ def _notes(stack: str, facts: HostFacts) -> Iterator[str]:
         yield f"a cut-over ({last.kind}) to {last.release or 'nothing'} was killed while it did: {last.step}"
         yield f"`stackctl deploy {stack}` or `stackctl stop {stack}` puts it right"
     elif last is not None and last.state == "stopped":
-        yield f"stopped; {facts.current or 'nothing'} served before"
+        yield "stopped"
     elif last is not None and last.state in ("failed", "broken"):
-        yield f"the last {last.kind} failed and nothing serves: {last.message}"
+        yield f"the last {last.kind} failed and nothing serves: {_brief(last.message)}"
     elif last is not None and last.state == "restored":
-        yield f"the last {last.kind}, to {last.release}, failed; {last.old} was brought back: {last.message}"
+        yield f"the last {last.kind}, to {last.release}, failed; {last.old} was brought back: {_brief(last.message)}"
     strays = _strays(facts)
     if strays and not facts.cutover:
         names = ", ".join(f"{one.instance} of {one.release}" for one in strays)
         yield f"processes of releases that do not serve: {names}"
+
+
+def _brief(message: str) -> str:
+    """A reason without the log that it quotes: `stackctl logs` shows that."""
+    return message.partition("; the end of its log:")[0]
 
 
 def _strays(facts: HostFacts) -> list[Seen]:

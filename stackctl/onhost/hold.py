@@ -7,6 +7,7 @@ argv[1] is a request in JSON, the answer is JSON on stdout:
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -30,15 +31,25 @@ def take(root: str, details: dict[str, Any]) -> dict[str, Any]:
     os.makedirs(root, mode=0o700, exist_ok=True)
     aside = Path(root, "hold.{}".format(details["attempt"]))
     shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(mode=0o700)
-    (aside / "details.json").write_text(json.dumps(details))
     try:
-        os.rename(aside, Path(root, "hold"))
-    except OSError:
+        aside.mkdir(mode=0o700)
+        (aside / "details.json").write_text(json.dumps(details))
+        if not _renamed(aside, Path(root, "hold")):
+            return dict(_holder(root), taken=False)
+    finally:
         shutil.rmtree(aside, ignore_errors=True)
-        return dict(_holder(root), taken=False)
     _let_end(root)
     return {"taken": True}
+
+
+def _renamed(aside: Path, hold: Path) -> bool:
+    try:
+        os.rename(aside, hold)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # a disk that fails, and nobody's hold
+            raise
+        return False
+    return True
 
 
 def _let_end(root: str) -> None:

@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     trees = Path(root, "trees")
     if "files" in request:
         put(Path(root), request["files"])
+        answer["scripts"] = [fault for name in sorted(request["files"]) for fault in shell_faults(Path(root, name))]
         tree.link_natives(trees, request["tree"])
     python = trees / request["tree"] / "python"
     paths = [str(Path(root, path)) for path in request["paths"]]
@@ -76,6 +78,15 @@ def put(folder: Path, files: dict[str, str]) -> None:
         aside.write_text(text)
         aside.chmod(0o755 if text.startswith("#!") else 0o644)
         os.replace(aside, folder / name)
+
+
+def shell_faults(path: Path) -> list[str]:
+    """What the shell that will run it says of its syntax; nothing when it is no script, or sound."""
+    if path.suffix != ".sh":
+        return []
+    done = subprocess.run(["sh", "-n", str(path)], capture_output=True, text=True, check=False)
+    said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0]
+    return [f"{path.name}: {said.replace(f'{path}: ', '')}"] if done.returncode else []
 
 
 def secret_names(path: Path) -> list[str]:

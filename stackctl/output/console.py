@@ -61,8 +61,10 @@ class Console:
         stream.write(text if text.endswith("\n") or not text else text + "\n")
         stream.flush()
 
-    def json(self, value: object) -> None:
-        sys.stdout.write(json.dumps(jsonable(value), indent=2, ensure_ascii=False) + "\n")
+    def json(self, value: object, *, indent: int | None = 2) -> None:
+        """Without `indent` one line, of which there may be many."""
+        sys.stdout.write(json.dumps(jsonable(value), indent=indent, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
     def note(self, text: str, style: str | None = "yellow") -> None:
         _print(self._err, text, style)
@@ -154,8 +156,13 @@ def _print(console: RichConsole, what: RenderableType, style: str | None = None)
         what = Text(what)
     if isinstance(what, Text):
         console.print(_wrapped(what, console.width), style=style, no_wrap=True, overflow="ignore", crop=False)
-    else:
+    elif console.is_terminal:
         console.print(what, style=style)
+    else:
+        with console.capture() as held:
+            console.print(what, style=style)
+        lines = "\n".join(line.rstrip() for line in held.get().rstrip("\n").split("\n"))  # cells are padded
+        console.print(lines, no_wrap=True, overflow="ignore", crop=False)
 
 
 def _wrapped(text: Text, width: int) -> Text:

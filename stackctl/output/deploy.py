@@ -91,7 +91,11 @@ def show_history(console: Console, attempts: Sequence[Past]) -> None:
 
 
 def show_log(console: Console, log: Log) -> None:
-    console.raw("".join(f"[{log.instance}] {line}\n" for line in log.text.splitlines()))
+    """With --json one object a line, so that a reader can follow."""
+    if console.as_json:
+        console.json(log, indent=None)
+    else:
+        console.raw("".join(f"[{log.instance}] {line}\n" for line in log.text.splitlines()))
 
 
 def show_hold(console: Console, state: HoldState) -> None:

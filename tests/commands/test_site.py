@@ -66,6 +66,8 @@ def look(code: int, stdout: str, stderr: str = "") -> Site:
         (127, "", "sh: not found", "gpu1: there is no interpreter /opt/python"),
         (126, "", "", "gpu1: there is no interpreter /opt/python"),
         (1, "", "Traceback\nSyntaxError: invalid syntax\n", "gpu1: /opt/python failed there: SyntaxError: invalid"),
+        (1, "", "OSError: [Errno 28] No space left on device\n", "^gpu1: No space left on device$"),
+        (1, "", "PermissionError: [Errno 13] Permission denied: '/x'\n", "^gpu1: Permission denied: '/x'$"),
         (0, "Welcome to gpu1!", "", "gpu1: /opt/python failed there: exit 0"),
         (0, json.dumps({"platform": "darwin"}), "", "gpu1 runs darwin: stackctl deploys to Linux hosts only"),
         (0, json.dumps({"root": "/x"}), "", "was written by another version of stackctl"),

@@ -12,12 +12,13 @@ from stackctl.commands.check import CheckRequest, CheckResult, Parts, check
 from stackctl.commands.config import config
 from stackctl.commands.gather import load, require
 from stackctl.commands.lock import lock
-from stackctl.commands.release import release_of
+from stackctl.commands.release import path_files, release_of
 from stackctl.commands.render import RenderRequest, RenderResult, render
 from stackctl.commands.selection import Selection
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.values import Need
+from stackctl.core.stack.resolved import PythonSpec
 from stackctl.errors import InvalidFile, StackctlError, UsageError
 from stackctl.ports import Git, Ports
 from tests.workspaces import MAIN, SMALL, Composer, ports_of
@@ -180,3 +181,11 @@ def test_a_verb_that_needs_an_unsupported_key_is_refused_by_name() -> None:
     require(stack, "deploy")
     with pytest.raises(InvalidFile, match=r"stacks/main.yaml: image: `build` cannot do this yet"):
         require(stack, "build")
+
+
+def test_a_module_on_the_path_must_be_text() -> None:
+    ports = ports_of({"x/a.py": "ok", "x/b.py": ""})
+    ports.files.write("/ws/x/b.py", b"\xff")
+    stack = replace(load(ports_of(FILES), MAIN), python=PythonSpec(paths=("/ws/x",)))
+    with pytest.raises(StackctlError, match=r"/ws/x/b\.py: not UTF-8 text"):
+        path_files(ports, stack)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stackctl.core.deploy.bundle import NEEDS, bundle
-from stackctl.onhost import imports
+from stackctl.onhost import hold, imports
 from tests.fakes import RepositoryTemplates
 
 ONHOST = Path(__file__).parents[2] / "stackctl" / "onhost"
@@ -67,6 +67,13 @@ def release(root: Path, name: str, when: float, tree: str) -> None:
     (root / "trees" / f"{tree}.json").write_text("{}")
 
 
+def test_a_hold_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    """Details that no JSON can hold stand for a disk that is full."""
+    with pytest.raises(TypeError):
+        hold.take(str(tmp_path), {"attempt": "a1", "what": object()})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_prune_keeps_what_counts(tmp_path: Path) -> None:
     for when, name in enumerate(["current", "previous", "tried", "old", "newer", "newest"]):
         release(tmp_path, name, when, f"tree-{name}")
@@ -98,6 +105,16 @@ def test_prepare_writes_only_what_it_is_given(tmp_path: Path) -> None:
     ask("prepare", {**request, "files": {"releases/r/run.sh": "#!/bin/sh\n", "x": "y"}}, tmp_path)
     assert (tmp_path / "stack/releases/r/run.sh").stat().st_mode & 0o100
     assert (tmp_path / "stack/x").read_text() == "y"
+
+
+def test_prepare_tells_a_script_that_the_shell_cannot_read(tmp_path: Path) -> None:
+    files = {"r/good.sh": "#!/bin/sh\nexec true\n", "r/bad.sh": "#!/bin/sh\nif then\n", "r/none.json": "if then"}
+    request = {
+        "root": str(tmp_path), "tree": "0" * 40, "module": "x", "paths": [], "packages": {}, "ports": [], "cards": [],
+        "files": files,
+    }  # fmt: skip
+    (fault,) = ask("prepare", request, tmp_path)["scripts"]
+    assert fault.startswith("bad.sh: ") and "2" in fault and str(tmp_path) not in fault
 
 
 def test_imports_of_a_tree_are_followed_but_not_run(tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from rich.text import Text
 
+from stackctl.commands.logs import Log
 from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.output.console import Console
+from stackctl.output.deploy import show_log
 
 PATH = "/home/someone/workspace/.stackctl/bisect/demo-c60-toolcalls-20260101T000000Z/events.jsonl"
 
@@ -58,3 +62,19 @@ def test_any_line_is_a_sign_of_life(piped: Console, capsys: pytest.CaptureFixtur
     progress.live("3 of 3")
     first, second, *rest = capsys.readouterr().err.splitlines()
     assert first == "1 of 3" and second.startswith("✓ fetching") and rest == []
+
+
+def test_a_table_in_a_pipe_has_no_padding(piped: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    table = piped.table("name", "what")
+    table.add_row("a", "x" * 200)
+    table.add_row("b", "y")
+    piped.print(table)
+    assert capsys.readouterr().out.splitlines() == ["name  what", f"a     {'x' * 200}", "b     y"]
+
+
+def test_logs_as_json_are_objects_line_by_line(piped: Console, capsys: pytest.CaptureFixture[str]) -> None:
+    piped.as_json = True
+    for name in ("prefill-0", "router-0"):
+        show_log(piped, Log(name, "one\ntwo\n"))
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["instance"] for line in lines] == ["prefill-0", "router-0"]

@@ -117,6 +117,7 @@ class Prepared:
     tree: tuple[str, ...] | None
     imports: Mapping[str, str]
     origin: str = ""  # where the served module would come from, when that is not the tree
+    scripts: tuple[str, ...] = ()  # what the shell there cannot read
     environment: tuple[str, ...] = ()  # what is not as stackctl installed it, in an environment that it made
 
 
@@ -176,4 +177,5 @@ def parse_prepared(said: Mapping[str, Any]) -> Prepared:
         None if tree is None else tuple(tree),
         said["imports"],
         said["origin"],
+        tuple(said.get("scripts", ())),  # a plan writes none
     )

@@ -20,6 +20,7 @@ def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Prob
         *_environment(record, prepared),
         *_imports(record, prepared),
         *_versions(record, prepared),
+        *_scripts(prepared),
         *_tree(record, prepared),
         *_origin(record, prepared),
         *_ports(prepared),
@@ -55,6 +56,11 @@ def _versions(record: Record, prepared: Prepared) -> Iterator[Problem]:
                 f"{record.python} has {name} {there}, the stack pins {wanted}",
                 hint="Install that version there, or change roles.router.package.",
             )
+
+
+def _scripts(prepared: Prepared) -> Iterator[Problem]:
+    for fault in prepared.scripts:
+        yield Problem(f"the shell cannot read {fault}", hint="Look at the workspace's own templates/.")
 
 
 def _tree(record: Record, prepared: Prepared) -> Iterator[Problem]:

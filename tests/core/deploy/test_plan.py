@@ -64,6 +64,7 @@ def test_what_should_serve_after(state: str, kind: str, served: str | None) -> N
         ({"tree": ("a.py was changed",)}, "was tampered with on the disk: a.py was changed"),
         ({"tree": tuple("abcdefg")}, "a; b; c; d; e; and 2 more"),
         ({"origin": "/x/sglang"}, "would take sglang.launch_server from /x/sglang, not from tree "),
+        ({"scripts": ("a.sh: 2: Syntax error",)}, "the shell cannot read a.sh: 2: Syntax error"),
         ({"secrets": ()}, "the secret KEY is missing"),
         (
             {"listeners": ({"port": 30000, "pid": 5, "user": "eve", "command": "nc -l", "ours": False},)},
