@@ -7,6 +7,7 @@ Without `files` nothing is written: so a plan can look too.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import os
@@ -33,8 +34,9 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     }
     trees = Path(root, "trees")
     if "files" in request:
-        put(Path(root), request["files"])
-        answer["scripts"] = [fault for name in sorted(request["files"]) for fault in shell_faults(Path(root, name))]
+        answer["scripts"] = [fault for item in sorted(request["files"].items()) for fault in shell_faults(*item)]
+        if not answer["scripts"]:  # the folder may be that of the release that serves
+            put(Path(root), request["files"])
         tree.link_natives(trees, request["tree"])
     python = trees / request["tree"] / "python"
     paths = [str(Path(root, path)) for path in request["paths"]]
@@ -43,15 +45,35 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         answer["tree"] = tree.verify(trees, request["tree"])
     if "files" in request and answer["tree"] == []:
         bytecode.complete(trees, request["tree"])
-    answer["imports"] = {
-        **imports.missing(request["module"], [str(python), *paths] if answer["tree"] == [] else []),
-        **{name: why for module in request["packages"].values() for name, why in imports.missing(module, []).items()},
-    }
+    roots = [str(python), *paths] if answer["tree"] == [] else []
+    names = {name for module in request["packages"].values() for name in imports.wanted(module, [])}
+    answer["imports"] = imported(Path(root), names.union(imports.wanted(request["module"], roots)), paths, request)
     if answer["tree"] != []:
         answer["imports"].pop(request["module"], None)  # it may be in the tree: not known yet
     elif not answer["imports"]:
         answer["origin"] = elsewhere(request["module"], python, paths)
     return answer
+
+
+def imported(root: Path, names: set, paths: list[str], request: dict[str, Any]) -> dict[str, str]:  # type: ignore[type-arg]
+    """Names that cannot be imported. What could be, in an environment that is as it was made, is not tried again."""
+    key, memory = environment(paths), root / "imports.json"
+    known = procs.read_json(memory)
+    good = set(known["names"]) if key and isinstance(known, dict) and known["key"] == key else set()
+    faults = imports.tried(sorted(names - good))
+    if key and "files" in request and names - good:
+        tree.write_json(memory, {"key": key, "names": sorted((good | names) - set(faults))})
+    return faults
+
+
+def environment(paths: list[str]) -> str:
+    """What decides what can be imported, where stackctl made the environment and has looked at it; else empty."""
+    try:
+        made = Path(sys.executable).parent.parent.joinpath("stackctl-environment.json").stat()
+        shims = [file.read_bytes() for path in paths for file in sorted(Path(path).rglob("*.py"))]
+    except OSError:
+        return ""
+    return f"{sys.executable} {made.st_mtime_ns} {made.st_ino} {hashlib.sha256(repr(shims).encode()).hexdigest()}"
 
 
 def elsewhere(module: str, python: Path, paths: list[str]) -> str:
@@ -80,13 +102,13 @@ def put(folder: Path, files: dict[str, str]) -> None:
         os.replace(aside, folder / name)
 
 
-def shell_faults(path: Path) -> list[str]:
+def shell_faults(name: str, text: str) -> list[str]:
     """What the shell that will run it says of its syntax; nothing when it is no script, or sound."""
-    if path.suffix != ".sh":
+    if not name.endswith(".sh"):
         return []
-    done = subprocess.run(["sh", "-n", str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True, check=False)
     said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[0]
-    return [f"{path.name}: {said.replace(f'{path}: ', '')}"] if done.returncode else []
+    return [f"{os.path.basename(name)}: {said.removeprefix('sh: ')}"] if done.returncode else []
 
 
 def secret_names(path: Path) -> list[str]:

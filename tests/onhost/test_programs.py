@@ -114,7 +114,8 @@ def test_prepare_tells_a_script_that_the_shell_cannot_read(tmp_path: Path) -> No
         "files": files,
     }  # fmt: skip
     (fault,) = ask("prepare", request, tmp_path)["scripts"]
-    assert fault.startswith("bad.sh: ") and "2" in fault and str(tmp_path) not in fault
+    assert fault.startswith("bad.sh: ") and "2" in fault
+    assert not (tmp_path / "r").exists()  # it may be the release that serves
 
 
 def test_imports_of_a_tree_are_followed_but_not_run(tmp_path: Path) -> None:
