@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(2400)]
 
 @pytest.mark.parametrize("stack", ["cpu-bad"], indirect=True)
 def test_the_bisect_names_the_planted_fault(cli: Cli, stack: str) -> None:
-    done = cli.run("bisect", stack, "--test", "c60-toolcalls", "--new", "--json", timeout=2300)
+    done = cli.run("bisect", stack, "--test", "c60-toolcalls", "--new", "--json", "--yes", timeout=2300)
     report = json.loads(done.stdout)
     assert done.returncode == 0
     assert report["kind"] == "CONFIRMED"
