@@ -154,6 +154,7 @@ def main(argv: Sequence[str]) -> int:
     app = App()
     codes = TEST_CODES if next((word for word in argv if not word.startswith("-")), "") == "test" else {}
     code, finished = _guarded(app, argv)
+    app.console.still()
     return code if finished else codes.get(code, code)
 
 

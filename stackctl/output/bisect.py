@@ -8,7 +8,7 @@ from rich.text import Text
 
 from stackctl.commands.bisect_views import LogView, StatusView, UndoView
 from stackctl.core.bisect.report import BisectReport, Interval, RunRow
-from stackctl.output.console import Console
+from stackctl.output.console import NO_BREAK, Console
 
 HEADS = {
     "CONFIRMED": "confirmed by A/B",
@@ -20,7 +20,6 @@ HEADS = {
     "INFRA": "paused: the infrastructure, not a change",
     "RUNNING": "not finished",
 }
-NO_BREAK = "\N{NO-BREAK SPACE}"  # a number stays with its name
 EMPTY: tuple[object, ...] = (None, "", (), [], {}, False)
 COUNTED = {"fail": "bad", "pass": "clean", "neither": "no answer", "other": "another fault", "unbuildable": "no build"}
 

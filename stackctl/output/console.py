@@ -26,6 +26,7 @@ from rich.text import Text
 from stackctl.errors import InvalidFile, Problem, StackctlError
 
 PLAIN_EVERY = 5.0  # seconds without a line before `live` writes one, when nothing can move
+NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number with its name; shown as a plain space
 ENDLESS = 100_000  # columns: what a pipe gets is for grep, and has the lines that the text has
 READABLE = 120  # columns of what is cut to size in a pipe
 
@@ -39,6 +40,12 @@ class Console:
         self.verbose = False
         self._out = _console(stderr=False)
         self._err = _console(stderr=True)
+        self._progress: ConsoleProgress | None = None
+
+    def still(self) -> None:
+        """Take away a line that moves: a result comes, or the end, and the cursor must be seen again."""
+        if self._progress is not None:
+            self._progress.still()
 
     @property
     def width(self) -> int:
@@ -51,10 +58,12 @@ class Console:
 
     def print(self, what: RenderableType = "", style: str | None = None) -> None:
         """A result. With --json it goes to stderr, since stdout then holds JSON alone."""
+        self.still()
         _print(self._err if self.as_json else self._out, what, style)
 
     def raw(self, text: str) -> None:
         """Text as it is (a diff, a script), unwrapped."""
+        self.still()
         stream = sys.stderr if self.as_json else sys.stdout
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="surrogateescape")  # bytes of a diff that are no UTF-8 stay what they are
@@ -63,6 +72,7 @@ class Console:
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Without `indent` one line, of which there may be many."""
+        self.still()
         sys.stdout.write(json.dumps(jsonable(value), indent=indent, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
@@ -86,7 +96,8 @@ class Console:
         return table
 
     def progress(self) -> ConsoleProgress:
-        return ConsoleProgress(self._err, moving=self.moves, quiet=self.quiet)
+        self._progress = ConsoleProgress(self._err, moving=self.moves, quiet=self.quiet)
+        return self._progress
 
 
 class ConsoleProgress:
@@ -122,6 +133,9 @@ class ConsoleProgress:
             self._move(text)
         elif time.monotonic() - self._said_at >= PLAIN_EVERY:
             self._line(text)
+
+    def still(self) -> None:
+        self._move(None)
 
     def _move(self, text: str | None) -> None:
         if not self._moving:
@@ -180,7 +194,9 @@ def _wrapped(text: Text, width: int) -> Text:
             if cuts:
                 piece.rstrip()
             lines.append(Text(" " * indent) + piece if number else piece)
-    return Text("\n").join(lines)
+    whole = Text("\n").join(lines)
+    whole.plain = whole.plain.replace(NO_BREAK, " ")
+    return whole
 
 
 def jsonable(value: object) -> object:

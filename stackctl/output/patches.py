@@ -34,7 +34,9 @@ def show_list(console: Console, result: PatchList) -> None:
 
 def _show_lines(console: Console, result: PatchList) -> None:
     for row in result.rows:
-        console.print(f"{row.order}  {row.name}  +{row.added} -{row.removed} in {row.files}")
+        console.print(
+            f"{row.order}  {row.name}  +{row.added} -{row.removed} in {row.files} file{'s'[: row.files != 1]}"
+        )
         console.print(f"   {row.title or 'no title'}")
         console.print(f"   {row.area or 'no area'}, upstream {row.upstream or 'not said'}")
         if row.needs:

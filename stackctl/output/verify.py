@@ -10,7 +10,7 @@ from rich.text import Text
 
 from stackctl.core.verify.report import Finding, TestReport, Timings
 from stackctl.core.verify.verdict import percent
-from stackctl.output.console import Console
+from stackctl.output.console import NO_BREAK, Console
 
 SHOWN = 3
 _STYLES = {"clean": "bold green", "bad": "bold red", "inconclusive": "bold yellow"}
@@ -68,7 +68,7 @@ def _near(path: str) -> str:
 
 
 def _histogram(classes: Mapping[str, int]) -> str:
-    return ", ".join(f"{cls} {count}" for cls, count in classes.items())
+    return ", ".join(f"{cls}{NO_BREAK}{count}" for cls, count in classes.items())
 
 
 def _first_failures(findings: Iterable[Finding]) -> list[Finding]:

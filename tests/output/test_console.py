@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
+from rich.console import Console as RichConsole
 from rich.text import Text
 
 from stackctl.commands.logs import Log
@@ -12,6 +14,7 @@ from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.output.console import Console
 from stackctl.output.deploy import show_log
 
+SHOW_CURSOR = "\x1b[?25h"
 PATH = "/home/someone/workspace/.stackctl/bisect/demo-c60-toolcalls-20260101T000000Z/events.jsonl"
 
 
@@ -78,3 +81,15 @@ def test_logs_as_json_are_objects_line_by_line(piped: Console, capsys: pytest.Ca
         show_log(piped, Log(name, "one\ntwo\n"))
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["instance"] for line in lines] == ["prefill-0", "router-0"]
+
+
+def test_a_line_that_moves_is_gone_before_a_result_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    console, screen = Console(), io.StringIO()
+    console._err = console._out = RichConsole(file=screen, force_terminal=True, width=60)
+    progress = console.progress()
+    progress.live("verifying 8 of 8")
+    console.print("clean")
+    assert screen.getvalue().endswith("clean\n") and screen.getvalue().count(SHOW_CURSOR) == 1
+    progress.live("and more")
+    console.still()
+    assert screen.getvalue().count(SHOW_CURSOR) == 2
