@@ -24,9 +24,12 @@ LIMIT = 400  # files of the tree that are read; a package that needs more is fou
 
 def missing(module: str, roots: list[str]) -> dict[str, str]:
     """Names that cannot be imported -> why. `roots`: folders that come first on the path."""
-    if _file(module, roots) is None:
-        return _tried([module])
-    return _tried(sorted(_outside(module, roots)))
+    return tried(wanted(module, roots))
+
+
+def wanted(module: str, roots: list[str]) -> list[str]:
+    """What has to be imported from outside of the tree; the module itself when it is not in there."""
+    return [module] if _file(module, roots) is None else sorted(_outside(module, roots))
 
 
 def _outside(module: str, roots: list[str]) -> set[str]:
@@ -91,7 +94,7 @@ def origin(module: str, roots: list[str]) -> str:
     return done.stdout.strip().split("\n")[-1] if done.returncode == 0 else ""
 
 
-def _tried(names: list[str]) -> dict[str, str]:
+def tried(names: list[str]) -> dict[str, str]:
     """Imports each; a package may print or warn while it is imported, so its output goes nowhere."""
     faults = {}
     with open(os.devnull, "w") as nowhere:
