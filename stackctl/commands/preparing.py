@@ -62,7 +62,9 @@ def _upload(site: Site, record: Record, attempt: str, entries: Sequence[TreeEntr
     sent = entries if near is None else [entry for entry in entries if entry.path in sends]
     request: dict[str, object] = {"tree": record.tree, "attempt": attempt}
     if near is not None:
-        request |= {"sibling": near.sibling, "except": near.apart}
+        # on production a rollback must not suffer from what somebody did to the tree that serves; else be quick
+        copy = site.host.spec.purpose == "production"
+        request |= {"sibling": near.sibling, "except": near.apart, "copy": copy}
     files = f"{len(entries)} files" if near is None else f"{len(sent)} of {len(entries)} files"
     with site.ports.progress.step(f"{site.name}: upload tree {record.tree[:12]} ({files})"):
         contents = site.ports.git.read(record.tree, [entry.path for entry in sent])

@@ -1,8 +1,9 @@
 """Puts a git tree on this host and proves, from git's own ids, that it is still that tree.
 
 A tree is named by its id, so the proof needs no trust: blob ids are computed from the files, the tree id from them.
-argv[1] is a request in JSON: {root, tree, attempt?, sibling?, except?}; stdin a tar.gz of the tree's files, without
-those that it shares with the tree `sibling`: all of that but `except`. The answer is JSON on stdout.
+argv[1] is a request in JSON: {root, tree, attempt?, sibling?, except?, copy?}; stdin a tar.gz of the tree's files,
+without those that it has in common with the tree `sibling`: all of that but `except`. They are linked, or copied with
+`copy`: then an edit in place of one tree reaches no other. The answer is JSON on stdout.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tarfile
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from stackctl.onhost import procs
 
@@ -27,16 +28,24 @@ CACHE = "__pycache__"
 def main(request: dict[str, Any], stream: BinaryIO) -> dict[str, Any]:
     root = os.path.realpath(os.path.expanduser(request["root"]))
     procs.beat(root, request.get("attempt"))
-    trees = Path(root, "trees")
-    return unpack(trees, request["tree"], stream, request.get("sibling", ""), request.get("except", ()))
+    near = Sibling(request["sibling"], request["except"], request["copy"]) if request.get("sibling") else None
+    return unpack(Path(root, "trees"), request["tree"], stream, near)
 
 
-def unpack(trees: Path, tree: str, stream: BinaryIO, sibling: str = "", apart: Collection[str] = ()) -> dict[str, Any]:
+class Sibling(NamedTuple):
+    """A tree that is there, and the paths of it that the new one has not, or has otherwise."""
+
+    tree: str
+    apart: Collection[str]
+    copy: bool = False
+
+
+def unpack(trees: Path, tree: str, stream: BinaryIO, near: Sibling | None = None) -> dict[str, Any]:
     """Into a folder aside, proved, then renamed: a half-written tree never bears a tree's name."""
     aside = trees / f".new-{tree}-{os.getpid()}"
     aside.mkdir(parents=True)
     try:
-        manifest = _shared(trees, sibling, aside, frozenset(apart)) if sibling else {}
+        manifest = _shared(trees, near, aside) if near else {}
         manifest.update(_extract(aside, stream))
         if tree_id(manifest) != tree:
             return {"tree": None, "problem": f"what arrived is tree {tree_id(manifest)}, not {tree}"}
@@ -48,25 +57,25 @@ def unpack(trees: Path, tree: str, stream: BinaryIO, sibling: str = "", apart: C
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _shared(trees: Path, sibling: str, into: Path, apart: frozenset) -> Manifest:  # type: ignore[type-arg]
+def _shared(trees: Path, near: Sibling, into: Path) -> Manifest:
     """What is really in the other tree, not what should be. Files of trees are replaced, never opened to be written."""
-    known = procs.read_json(trees / (sibling + ".json"))
-    names = sorted(set(known["files"]) - apart) if isinstance(known, dict) else []
+    known = procs.read_json(trees / (near.tree + ".json"))
+    names = sorted(set(known["files"]) - set(near.apart)) if isinstance(known, dict) else []
     for folder in {(into / name).parent for name in names}:
         folder.mkdir(parents=True, exist_ok=True)
     manifest: Manifest = {}
     for name in names:
         try:
-            _share(trees / sibling / name, into / name)
+            _share(trees / near.tree / name, into / name, near.copy)
         except OSError:  # not there, or not ours to link: then this is no sibling
             continue
         manifest[name] = found_at(into / name)
     return manifest
 
 
-def _share(source: Path, path: Path) -> None:
-    if source.is_symlink():
-        os.symlink(os.readlink(source), path)
+def _share(source: Path, path: Path, copy: bool) -> None:
+    if copy or source.is_symlink():
+        shutil.copy(source, path, follow_symlinks=False)
     else:
         os.link(source, path)
 

@@ -116,6 +116,19 @@ def test_of_a_variants_tree_only_the_difference_is_sent(world: World) -> None:
     assert other.joinpath("serve.py").samefile(first / "serve.py") and (other / "more.py").exists()
 
 
+def test_on_production_a_rollback_does_not_suffer_from_an_edit_of_what_serves(world: World) -> None:
+    first = world.deploy_as(purpose="production")
+    before = package_of(world)
+    (world.folder / "stacks" / "engine" / "python" / "tiny" / "more.py").write_text("")
+    world.deploy(yes=True)
+    (package,) = [path for path in (world.root / "trees").glob("*/python/tiny") if path != before]
+    (package / "serve.py").chmod(0o644)
+    with (package / "serve.py").open("a") as file:
+        file.write("# more\n")
+    back = rollback(world.ports, RollbackRequest(world.selection, yes=True))
+    assert back.release == first.release == world.answers()
+
+
 def test_when_the_other_tree_was_changed_all_is_sent(world: World) -> None:
     world.deploy()
     edited(package_of(world))

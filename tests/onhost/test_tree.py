@@ -73,7 +73,10 @@ SENT, APART = {"a.py": CHANGED["a.py"]}, ["a.py", "a0"]
 def test_a_tree_shares_what_it_has_in_common_with_another(tmp_path: Path) -> None:
     trees, first = unpacked(tmp_path)
     second = named(CHANGED)
-    assert tree.unpack(trees, second, io.BytesIO(packed(SENT)), first, APART) == {"tree": second, "files": 6}
+    assert tree.unpack(trees, second, io.BytesIO(packed(SENT)), tree.Sibling(first, APART)) == {
+        "tree": second,
+        "files": 6,
+    }
     assert tree.verify(trees, first) == tree.verify(trees, second) == []
     assert (trees / first / "a/b.sh").samefile(trees / second / "a/b.sh")
     assert not (trees / first / "a.py").samefile(trees / second / "a.py")
@@ -83,15 +86,24 @@ def test_a_tree_shares_what_it_has_in_common_with_another(tmp_path: Path) -> Non
     assert tree.verify(trees, first) == tree.verify(trees, second) == ["a/b.sh was changed"]
 
 
+def test_copies_are_apart(tmp_path: Path) -> None:
+    trees, first = unpacked(tmp_path)
+    near = tree.Sibling(first, APART, copy=True)
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), near)["tree"] == named(CHANGED)
+    assert stat.S_IMODE((trees / named(CHANGED) / "a/b.sh").stat().st_mode) == 0o555
+    rewrite(trees / first / "a/b.sh", "mine")
+    assert tree.verify(trees, named(CHANGED)) == [] != tree.verify(trees, first)
+
+
 def test_from_a_tree_that_somebody_changed_nothing_is_made(tmp_path: Path) -> None:
     trees, first = unpacked(tmp_path)
     before = sorted(path.name for path in trees.iterdir())
     rewrite(trees / first / "a/b.sh", "mine")
-    said = tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, APART)
+    said = tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), tree.Sibling(first, APART))
     assert said["tree"] is None
     (trees / first / "a/b.sh").unlink()
-    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, APART)["tree"] is None
-    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), "0" * 40)["tree"] is None
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), tree.Sibling(first, APART))["tree"] is None
+    assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), tree.Sibling("0" * 40, ()))["tree"] is None
     assert sorted(path.name for path in trees.iterdir()) == before
     assert tree.unpack(trees, named(CHANGED), io.BytesIO(packed(CHANGED)))["tree"] == named(CHANGED)
     assert tree.verify(trees, named(CHANGED)) == []
@@ -100,7 +112,7 @@ def test_from_a_tree_that_somebody_changed_nothing_is_made(tmp_path: Path) -> No
 def test_what_arrives_is_never_written_into_a_shared_file(tmp_path: Path) -> None:
     trees, first = unpacked(tmp_path)
     with pytest.raises(FileExistsError):
-        tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), first, ["a0"])
+        tree.unpack(trees, named(CHANGED), io.BytesIO(packed(SENT)), tree.Sibling(first, ["a0"]))
     assert tree.verify(trees, first) == []
 
 
