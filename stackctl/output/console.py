@@ -53,6 +53,10 @@ class Console:
         return READABLE if self._out.width == ENDLESS else self._out.width
 
     @property
+    def is_terminal(self) -> bool:
+        return self._out.is_terminal and not self.as_json
+
+    @property
     def moves(self) -> bool:
         return self._err.is_terminal and not self.quiet
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from rich.table import Table
@@ -15,6 +17,7 @@ from stackctl.commands.stop import StopResult
 from stackctl.core.deploy.values import Deployment, DeployResult, InstanceState
 from stackctl.output.console import Console
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STYLES = {"running": "green", "exited": "bold red", "absent": "red"}
 
 
@@ -91,7 +94,9 @@ def show_history(console: Console, attempts: Sequence[Past]) -> None:
 
 
 def show_log(console: Console, log: Log) -> None:
-    """With --json one object a line, so that a reader can follow."""
+    """With --json one object a line, so that a reader can follow. Colours of a server are for a terminal."""
+    if not console.is_terminal:
+        log = replace(log, text=COLOURS.sub("", log.text))
     if console.as_json:
         console.json(log, indent=None)
     else:

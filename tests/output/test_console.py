@@ -78,9 +78,10 @@ def test_a_table_in_a_pipe_has_no_padding(piped: Console, capsys: pytest.Capture
 def test_logs_as_json_are_objects_line_by_line(piped: Console, capsys: pytest.CaptureFixture[str]) -> None:
     piped.as_json = True
     for name in ("prefill-0", "router-0"):
-        show_log(piped, Log(name, "one\ntwo\n"))
+        show_log(piped, Log(name, "\x1b[2mone\x1b[0m\ntwo\n"))
     lines = capsys.readouterr().out.splitlines()
-    assert [json.loads(line)["instance"] for line in lines] == ["prefill-0", "router-0"]
+    found = [json.loads(line) for line in lines]
+    assert [one["instance"] for one in found] == ["prefill-0", "router-0"] and found[0]["text"] == "one\ntwo\n"
 
 
 def test_a_line_that_moves_is_gone_before_a_result_and_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
