@@ -6,6 +6,7 @@ Verbs are imported when they run, so that `--help` stays quick. Nothing is decid
 from __future__ import annotations
 
 import errno
+import io
 import signal
 import sys
 import traceback
@@ -187,7 +188,7 @@ def _failed(app: App, error: Exception) -> int:
             return 0
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            hint = "Is the disk of $TMPDIR full?" if error.errno == errno.ENOSPC else None
+            hint = "The disk is full: that of the output, or that of $TMPDIR." if error.errno == errno.ENOSPC else None
             app.console.error(StackctlError(f"{place}{error.strerror or error}", hint))
             return 1
         case _:
@@ -214,4 +215,7 @@ def _terminated(_signal: int, _frame: object) -> None:
 def entry() -> None:
     """The console script: SIGTERM ends a command as Ctrl-C does, so that what it holds is freed."""
     signal.signal(signal.SIGTERM, _terminated)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows what it can
     sys.exit(main(sys.argv[1:]))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import click
@@ -55,3 +58,15 @@ def test_a_time_has_a_unit_or_is_seconds(capsys: pytest.CaptureFixture[str]) -> 
     assert "no/such.yaml" in capsys.readouterr().err
     assert main(["deploy", "no/such.yaml", "--wait", "10 m"]) == 2
     assert "expected a duration like 45m, 90s or 1h30m, got '10 m'" in capsys.readouterr().err
+
+
+def test_a_screen_that_knows_only_ascii() -> None:
+    code = "import sys; sys.argv = ['stackctl', 'check', 'nos\\u00fcch.yaml']; from stackctl.cli import entry; entry()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2 and "there is no stack file nos?ch.yaml" in done.stderr

@@ -69,15 +69,21 @@ class Console:
         """Text as it is (a diff, a script), unwrapped."""
         self.still()
         stream = sys.stderr if self.as_json else sys.stdout
+        text = text if text.endswith("\n") or not text else text + "\n"
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="surrogateescape")  # bytes of a diff that are no UTF-8 stay what they are
-        stream.write(text if text.endswith("\n") or not text else text + "\n")
+            stream.flush()
+            stream.buffer.write(text.encode("utf-8", "surrogateescape"))  # bytes of a diff stay what they are
+        else:
+            stream.write(text)
         stream.flush()
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Without `indent` one line, of which there may be many."""
         self.still()
-        sys.stdout.write(json.dumps(jsonable(value), indent=indent, ensure_ascii=False) + "\n")
+        text = json.dumps(jsonable(value), indent=indent, ensure_ascii=False) + "\n"
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # JSON is, whatever the terminal
+        sys.stdout.write(text)
         sys.stdout.flush()
 
     def note(self, text: str, style: str | None = "yellow") -> None:
