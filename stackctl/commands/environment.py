@@ -121,7 +121,7 @@ def _end_of_build(site: Site, folder: str, ends: float) -> dict[str, Any]:
         found = _state(site, folder)
         if found["state"] != "building":
             return found
-        site.ports.progress.live(f"{site.name}: {now - began:4.0f} s  {found['line']}")
+        site.ports.progress.live(f"{site.name}: {now - began:4.0f} s  {found['line'] or 'begins'}")
         clock.sleep(POLL)
     raise StackctlError(f"{site.name}: the environment was not made in {BUILD:g} s", f"See {folder}.log there.")
 

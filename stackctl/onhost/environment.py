@@ -171,7 +171,8 @@ class Build:
         return "pip"
 
     def pip_install(self, lines: str, *more: str) -> None:
-        argv = [*self.pip, "install", "--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+        argv = [*self.pip, "install", "--disable-pip-version-check", "--no-input", "--no-compile"]
+        argv += ["--progress-bar", "off"]
         self.run([*argv, "--no-deps", "--require-hashes", "-r", self.wanted(lines), *more])
 
     def wanted(self, lines: str) -> str:
@@ -181,7 +182,7 @@ class Build:
 
     def compile(self) -> None:
         """Bytecode for all starts: without it each process of an engine compiles what it imports, every time."""
-        print("compiling", flush=True)
+        print("compiling, once for all starts", flush=True)
         argv = [self.python, "-m", "compileall", "-q", "-j", "0", "-x", "/tests?/"]
         argv += [str(path) for path in self.folder.glob("lib/python*/site-packages")]
         subprocess.run(argv, stdout=subprocess.DEVNULL, pass_fds=(self.lock,))  # some packages ship broken examples
