@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ from stackctl.commands.rollback import RollbackRequest, rollback
 from stackctl.commands.site import Site, site_of
 from stackctl.commands.status import status
 from stackctl.errors import StackctlError
+from tests.adapters.sshhost import ssh_host
 from tests.commands.deployed import World, wait_for
 from tests.wheels import wheel
 
@@ -232,6 +234,27 @@ def test_a_real_package_from_the_real_index(world: World) -> None:
         python = engine_python(site)
         assert environment_faults(site, python) == () and installed_torch(site) == {}
     subprocess.run([python, "-c", "import iniconfig"], check=True, timeout=60)
+
+
+@pytest.mark.net
+@pytest.mark.ssh
+def test_on_another_machine_it_goes_on_without_a_connection(world: World) -> None:
+    (world.folder / "stacks" / "lock.txt").write_text(REAL)
+    world.write(more=f'python: {{version: "{VERSION}", requirements: lock.txt}}')
+    stack = load(world.ports, world.selection)
+    with ssh_host() as spec:
+        bare = replace(spec, python=None)
+        host = world.ports.hosts.open(bare)
+        site = Site(world.ports, host, replace(stack, hosts={"here": bare}), spec.python or "")
+        try:
+            make_environment(site)
+            python = engine_python(site)
+            assert python.startswith("/var/lib/stackctl-demo/.local/share/stackctl/environments/")
+            assert environment_faults(site, python) == ()
+            assert host.run((python, "-c", "import iniconfig")).ok
+        finally:
+            host.run(("rm", "-rf", ".local/share/stackctl"))
+            host.close()
 
 
 def test_an_incomplete_one_starts_nothing(workshop: Workshop) -> None:
