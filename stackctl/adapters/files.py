@@ -33,7 +33,7 @@ class LocalFiles:
 
     def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
         target = Path(path)
-        with _told(path, "write"):
+        with _told(path, "write", self.home()):
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
             try:
@@ -49,7 +49,7 @@ class LocalFiles:
                 raise
 
     def append_line(self, path: str, line: str) -> None:
-        with _told(path, "write"):
+        with _told(path, "write", self.home()):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             with Path(path).open("ab") as file:
                 file.write(line.rstrip("\n").encode() + b"\n")
@@ -105,12 +105,12 @@ def _raise(error: OSError) -> None:
 
 
 @contextmanager
-def _told(path: str, verb: str) -> Iterator[None]:
-    """An OSError as our error, with what can be done. $STACKCTL_HOME is named where it is the cause."""
+def _told(path: str, verb: str, home: str = "") -> Iterator[None]:
+    """An OSError as our error, with what can be done. `home`: where $STACKCTL_HOME may be what is wrong."""
     try:
         yield
     except OSError as error:
         words = [HINTS[error.errno]] if error.errno in HINTS else []
-        if verb == "write" and path.startswith(LocalFiles().home()):
+        if home and path.startswith(home):
             words.append("$STACKCTL_HOME names another folder for stores and wheels.")
         raise StackctlError(f"cannot {verb} {path}: {error.strerror or error}", " ".join(words) or None) from error
