@@ -16,7 +16,9 @@ cleanup() {
 trap cleanup EXIT
 trap 'cleanup; exit 130' INT TERM
 
-say() { printf '\n\033[1m── %s\033[0m\n' "$*"; }
+bold='' plain=''
+if [ -t 1 ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '\n%s── %s%s\n' "$bold" "$*" "$plain"; }
 run() { # EXPECTED-EXIT command...
   local expected=$1 code=0
   shift

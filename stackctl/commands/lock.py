@@ -49,16 +49,17 @@ def lock(ports: Ports, selection: Selection, compose: Compose = compose, after: 
 def compare(ports: Ports, stack: ResolvedStack, tree: PatchedTree, after: After = tree_after_each) -> None:
     """Raises StackctlError with every difference between the lock file and the stack as it is."""
     path = lock_file(ports, stack)
+    near = shown(ports, path)
     if not ports.files.exists(path):
-        raise StackctlError(f"stack {stack.name} is not locked", f"`stackctl lock {stack.name}` writes {path}")
+        raise StackctlError(f"stack {stack.name} is not locked", f"`stackctl lock {stack.name}` writes {near}")
     locked = _parsed(ports.files.read(path))
     if locked is None:
-        raise StackctlError("not a lock file", f"`stackctl lock {stack.name}` writes it anew", Where(path))
+        raise StackctlError("not a lock file", f"`stackctl lock {stack.name}` writes it anew", Where(near))
     found = tuple(locking.differences(locked, locking.lock(stack, tree, after(ports, stack))))
     if found:
         lines = "".join(f"\n  {line}" for line in found)
         raise StackctlError(
-            f"stack {stack.name} is not what {path} says:{lines}", f"if that is meant, `stackctl lock {stack.name}`"
+            f"stack {stack.name} is not what {near} says:{lines}", f"if that is meant, `stackctl lock {stack.name}`"
         )
 
 

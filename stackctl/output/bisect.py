@@ -8,7 +8,7 @@ from rich.text import Text
 
 from stackctl.commands.bisect_views import LogView, StatusView, UndoView
 from stackctl.core.bisect.report import BisectReport, Interval, RunRow
-from stackctl.output.console import NO_BREAK, Console
+from stackctl.output.console import Console
 
 HEADS = {
     "CONFIRMED": "confirmed by A/B",
@@ -78,7 +78,8 @@ def _show_runs(console: Console, value: BisectReport) -> None:
         return
     console.print()
     console.print("elements, in the order of the marks (● in, · left out):", style="dim")
-    console.print("  " + "  ".join(f"{i}{NO_BREAK}{name}" for i, name in enumerate(value.members, 1)), style="dim")
+    for number, name in enumerate(value.members, 1):
+        console.print(f"{number:3}  {name}", style="dim")
     table = console.table(">run", "part", "elements", "counts as", "seen", ">minutes")
     for row in value.runs:
         marks = "".join("●" if on else "·" for on in row.marks)
