@@ -18,7 +18,7 @@ from stackctl.core.names import Secret
 from stackctl.core.stack.resolved import ResolvedStack, TestSpec
 from stackctl.core.verify.report import TestReport
 from stackctl.core.verify.wire import HttpAnswer, HttpRequest
-from stackctl.errors import StackctlError, UsageError
+from stackctl.errors import Interrupted, StackctlError, UsageError
 from stackctl.ports import Ports
 
 WARM_UP = 20.0  # seconds for the server's first answer
@@ -89,7 +89,10 @@ def _run(ports: Ports, request: TestRequest, target: Target) -> TestReport:
         return target.report("inconclusive", reason, "set OPENAI_API_KEY in the environment")
     target = replace(target, model=target.model or _model(answer))
     run = command_test.run if target.spec.kind == "command" else toolcalls.run
-    return run(ports, target, request.quick)
+    try:
+        return run(ports, target, request.quick)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted before a verdict; what serves at {target.url} goes on") from None
 
 
 def _stack(ports: Ports, request: TestRequest, rooms: Rooms) -> tuple[ResolvedStack | None, str]:

@@ -21,7 +21,7 @@ from stackctl.core.names import ReleaseId, Secret
 from stackctl.core.stack.resolved import Model, PathBase, ResolvedStack, Serve, TestSpec
 from stackctl.core.verify.report import TestReport
 from stackctl.core.verify.wire import Burst, BurstResult
-from stackctl.errors import StackctlError, UsageError
+from stackctl.errors import Interrupted, StackctlError, UsageError
 from stackctl.ports import Ports, Progress
 from tests.fakes import LocalFilesAt, Somebody, fake_ports
 from tests.servers import ToyServer, free_port
@@ -230,7 +230,7 @@ class Interrupting(AiohttpClient):
 
 
 def test_ctrl_c_leaves_evidence_and_goes_on(ports: Ports, tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted, match="interrupted before a verdict; what serves at http.* goes on"):
         run(replace(ports, http=Interrupting()), tmp_path, "")
     report = next(tmp_path.rglob("report.json"))
     said = json.loads(report.read_text())
