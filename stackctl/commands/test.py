@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stackctl.commands import command_test, toolcalls
 from stackctl.commands.selection import Selection
 from stackctl.commands.target import Target
-from stackctl.core.deploy.values import Deployment
+from stackctl.core.deploy.values import Deployment, InstanceState
 from stackctl.core.names import Secret
 from stackctl.core.stack.resolved import ResolvedStack, TestSpec
 from stackctl.core.verify.report import TestReport
@@ -131,9 +131,10 @@ def _deployed(
         start_seconds=deployment.start_seconds,
         health=_health(deployment),
     )
-    away = [f"{i.instance} is {i.state}" for i in deployment.instances if i.state != "running"]
+    away = [f"{i.instance} {_gone(i)}" for i in deployment.instances if i.state != "running"]
     if away:
-        return target.report("inconclusive", ", ".join(away), f"stackctl logs {stack.name}, then stackctl restart")
+        hint = f"stackctl logs {stack.name}, then stackctl restart {stack.name}"
+        return target.report("inconclusive", ", ".join(away), hint)
     if request.selection.without or request.selection.with_patches:
         wanted = rooms.variant(ports, stack)
         if wanted != deployment.variant:
@@ -141,6 +142,12 @@ def _deployed(
             reason = f"deployed is {deployment.variant or plain!r}, asked for is {wanted or plain!r}"
             return target.report("inconclusive", reason, f"stackctl deploy {stack.name} with the same options first")
     return target
+
+
+def _gone(one: InstanceState) -> str:
+    if one.state == "absent":
+        return "is not there"
+    return "has exited" + (f" with {one.exit_code}" if one.exit_code is not None else "")
 
 
 def _health(deployment: Deployment) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ def test_nothing_deployed(ports: Ports, tmp_path: Path) -> None:
 def test_an_instance_that_exited(ports: Ports, tmp_path: Path) -> None:
     dead = (InstanceState("decode-0", "local", "exited", exit_code=1),)
     report = run_test(ports, TestRequest("c60", PLAIN), rooms(tmp_path, "http://127.0.0.1:1", instances=dead))
-    assert report.exit == 125 and "decode-0 is exited" in report.reason
+    assert report.exit == 125 and "decode-0 has exited with 1" in report.reason
 
 
 def test_another_variant_is_refused_and_both_are_named(ports: Ports, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ class Interrupting(AiohttpClient):
 
 
 def test_ctrl_c_leaves_evidence_and_goes_on(ports: Ports, tmp_path: Path) -> None:
-    with pytest.raises(Interrupted, match="interrupted before a verdict; what serves at http.* goes on"):
+    with pytest.raises(Interrupted, match=r"interrupted before a verdict; what serves at http.* goes on"):
         run(replace(ports, http=Interrupting()), tmp_path, "")
     report = next(tmp_path.rglob("report.json"))
     said = json.loads(report.read_text())
