@@ -110,7 +110,7 @@ def _wheel(ports: Ports, base: PypiBase) -> bytes:
             if got[-1] == base.sha256:
                 ports.files.write(kept, data)
                 return data
-    raise _other_wheel(base, tuple(dict.fromkeys(got)))
+        raise _other_wheel(base, tuple(dict.fromkeys(got)))
 
 
 def _other_wheel(base: PypiBase, got: Sequence[str]) -> StackctlError:
