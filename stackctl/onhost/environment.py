@@ -61,10 +61,13 @@ def state(folder: Path) -> dict[str, Any]:
 
 
 def begin(folder: Path, request: dict[str, Any]) -> bool:
-    """Build in a process of its own that outlives this one; False when another one builds."""
+    """Build in a process of its own that outlives this one; False when another one builds, or has built meanwhile."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     lock = _lock(folder)
     if lock is None:
+        return False
+    if record(folder) is not None:  # its log stays
+        os.close(lock)
         return False
     if os.fork():
         return True
@@ -77,8 +80,7 @@ def begin(folder: Path, request: dict[str, Any]) -> bool:
         os.ftruncate(lock, 0)
         os.write(lock, b"%d\n" % os.getpid())
         os.environ.update(request["env"], UV_PYTHON_DOWNLOADS="never")
-        if record(folder) is None:
-            Build(folder, lock).make(request)
+        Build(folder, lock).make(request)
     finally:
         os._exit(0)
 
