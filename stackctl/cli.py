@@ -18,6 +18,7 @@ import click
 from stackctl.app import App, selects
 from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
+from stackctl.cli_patches import patches
 from stackctl.commands.selection import Selection
 from stackctl.errors import Interrupted, StackctlError
 
@@ -81,57 +82,6 @@ def render(app: App, selection: Selection, out: str) -> int:
     return app.show(run(app.ports, RenderRequest(selection, out)), show_render)
 
 
-@cli.group()
-def patches() -> None:
-    """Look at the patch queue of a stack."""
-
-
-@patches.command("list")
-@selects
-@click.pass_obj
-def patches_list(app: App, selection: Selection) -> int:
-    """The patches in order: title, area, size, upstream, needs."""
-    from stackctl.commands.patches import list_patches
-    from stackctl.output.patches import show_list
-
-    return app.show(list_patches(app.ports, selection), show_list)
-
-
-@patches.command("show")
-@click.argument("name")
-@selects
-@click.pass_obj
-def patches_show(app: App, selection: Selection, name: str) -> int:
-    """One patch: its file, what it needs, what needs it."""
-    from stackctl.commands.patches import show_patch as run
-    from stackctl.output.patches import show_patch
-
-    return app.show(run(app.ports, name, selection), show_patch)
-
-
-@patches.command("diff")
-@click.option("--stat", is_flag=True, help="Only files and numbers of lines.")
-@selects
-@click.pass_obj
-def patches_diff(app: App, selection: Selection, stat: bool) -> int:
-    """The whole queue against the base as one diff."""
-    from stackctl.commands.patches import diff_queue
-    from stackctl.output.patches import show_diff
-
-    return app.show(diff_queue(app.ports, selection, stat), show_diff)
-
-
-@patches.command("verify")
-@selects
-@click.pass_obj
-def patches_verify(app: App, selection: Selection) -> int:
-    """Each patch alone with its needs; the whole in another order."""
-    from stackctl.commands.patches import verify_queue
-    from stackctl.output.patches import show_verify
-
-    return app.show(verify_queue(app.ports, selection), show_verify)
-
-
 @cli.command("test", short_help="Load what is deployed: exit 0 clean, 1 bad, 125 inconclusive.")
 @click.argument("name")
 @click.option("--url", metavar="URL", help="Test this server instead of the deployment; needs no stack.")
@@ -146,7 +96,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
 
 
-for verb in (*VERBS, bisect):
+for verb in (*VERBS, patches, bisect):
     cli.add_command(verb)
 
 
