@@ -38,7 +38,11 @@ def main(words: list[str]) -> int:
 
 
 def stop(root: str, drain: float) -> int:
+    from stackctl.onhost import segments
+
+    shared = segments.mapped(procs.ours(root))
     killed, left = procs.stop(root, drain)
+    segments.remove(shared)
     if killed:
         print("killed after {:g} s without an end: {}".format(drain, ", ".join(map(str, killed))))
     for pid in left:

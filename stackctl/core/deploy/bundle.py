@@ -14,7 +14,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("procs", "disk"),
     "tidy": ("procs", "disk", "environment"),
     "prepare": ("procs", "cards", "imports", "tree", "bytecode"),
-    "gate": ("procs", "cards", "probe"),
+    "gate": ("procs", "cards", "probe", "segments"),
     "evidence": ("procs", "probe"),
 }
 PREFACE = """\
