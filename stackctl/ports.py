@@ -13,6 +13,8 @@ from typing import Protocol
 
 from stackctl.core.base.values import TreeFile as TreeFile
 from stackctl.core.names import Commit, TreeId
+from stackctl.core.patches.worktree import Merged as Merged
+from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpRequest
 
@@ -139,6 +141,34 @@ class Git(Protocol):
     def diff(self, old: TreeId, new: TreeId, *, stat: bool = False) -> str: ...
 
 
+class WorkTrees(Protocol):
+    """Git work trees of their own in which a person edits; what their git does there never reaches the store."""
+
+    def make(self, folder: str, base: TreeId, shown: TreeId, branch: str, title: str) -> None:
+        """One commit of `base` on `branch`, and the files of `shown` as uncommitted edits on it."""
+        ...
+
+    def lend(self, folder: str) -> None:
+        """Point the work tree to the objects of the store, which may have moved."""
+        ...
+
+    def merge(self, folder: str, patch: bytes, strip: int, paths: Sequence[str]) -> tuple[Merged, ...]:
+        """Put into the work tree what can be put of a patch that does not apply, file by file."""
+        ...
+
+    def snapshot(self, folder: str, base: TreeId) -> Snapshot:
+        """Writes the work tree into the store. Files that `base` has are in it, whatever is ignored."""
+        ...
+
+    def move(self, old: str, new: str) -> None:
+        """Rename a folder, at once or not at all."""
+        ...
+
+    def author(self) -> str | None:
+        """`Name <mail>`, as the user's own git would sign; None when it does not know."""
+        ...
+
+
 class Index(Protocol):
     """A package index, asked through pip as the user has configured it."""
 
@@ -254,3 +284,4 @@ class Ports:
     progress: Progress
     who: Who
     templates: Templates
+    work_trees: WorkTrees

@@ -7,7 +7,7 @@ from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.process import LocalProcess
 from stackctl.adapters.templates import PackageTemplates
 from stackctl.adapters.who import SystemWho
-from stackctl.ports import Git, Hosts, Http, Index, Ports, Progress
+from stackctl.ports import Git, Hosts, Http, Index, Ports, Progress, WorkTrees
 
 
 def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
@@ -24,6 +24,7 @@ def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
         progress=progress,
         who=SystemWho(yes=yes),
         templates=PackageTemplates(files),
+        work_trees=_work_trees(files),
     )
 
 
@@ -31,6 +32,12 @@ def _git(files: LocalFiles) -> Git:
     from stackctl.adapters.git import GitStore
 
     return GitStore(files)
+
+
+def _work_trees(files: LocalFiles) -> WorkTrees:
+    from stackctl.adapters.git import GitWorkTrees
+
+    return GitWorkTrees(files)
 
 
 def _index(process: LocalProcess, files: LocalFiles) -> Index:

@@ -1,3 +1,4 @@
 """Git: the bare store in `$STACKCTL_HOME`. The only place that imports GitPython."""
 
 from stackctl.adapters.git.store import GitStore as GitStore
+from stackctl.adapters.git.worktrees import GitWorkTrees as GitWorkTrees
