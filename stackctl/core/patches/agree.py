@@ -5,16 +5,9 @@ Two readers of one patch file may see two things in it. A tree is only believed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from hashlib import sha1
-
 from stackctl.core.patches.state import State
-
-Listing = Mapping[str, tuple[str, str]]  # path -> mode, blob id
-
-
-def blob_id(data: bytes) -> str:
-    return sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+from stackctl.core.patches.trees import Listing as Listing
+from stackctl.core.patches.trees import blob_id
 
 
 def disagreement(base: Listing, made: Listing, state: State) -> str | None:

@@ -7,60 +7,70 @@ itself is made by git; this module says where things land, and why they do not.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import eq
 
 from stackctl.core.patches.values import Hunk
 
-
-class Line(NamedTuple):
-    """`owner` is the patch that wrote it, empty for the base; `number` is its line there. Both name it for good."""
-
-    text: bytes
-    owner: str
-    number: int
-
-
-Origin = tuple[str, int]
+Origin = tuple[str, int]  # the patch that wrote a line, empty for the base, and its line there: its name for good
+NOBODY: frozenset[str] = frozenset()
 
 
 @dataclass
 class Text:
-    """A file in the middle of a queue.
+    """A file in the middle of a queue. Lists of equal length, not one of records: a walk copies and compares them.
 
-    `gaps[n]` are the patches that deleted lines just before line n (tombstones): one longer than `lines`.
-    `maker` created or moved the file, `moder` changed its mode; both empty for the base.
+    `owners` and `numbers` are the two halves of each line's origin. `gaps[n]` are the patches that deleted lines
+    just before line n (tombstones): one longer than `lines`. `maker` created or moved the file, `moder` changed its
+    mode; both empty for the base.
     """
 
-    lines: list[Line]
+    lines: list[bytes]
+    owners: list[str]
+    numbers: list[int]
     gaps: list[frozenset[str]]
     mode: str = "100644"
     maker: str = ""
     moder: str = ""
 
     def copy(self) -> Text:
-        return Text(list(self.lines), list(self.gaps), self.mode, self.maker, self.moder)
+        lists = (list(self.lines), list(self.owners), list(self.numbers), list(self.gaps))
+        return Text(*lists, self.mode, self.maker, self.moder)
 
     def data(self) -> bytes:
-        return b"".join(line.text for line in self.lines)
+        return b"".join(self.lines)
+
+    def origins(self, at: int, size: int) -> tuple[Origin, ...]:
+        return tuple(zip(self.owners[at : at + size], self.numbers[at : at + size], strict=True))
+
+    def find(self, origin: Origin) -> int:
+        """The index of the line of that origin, or -1."""
+        owner, number = origin
+        at = -1
+        while True:
+            try:
+                at = self.numbers.index(number, at + 1)
+            except ValueError:
+                return -1
+            if self.owners[at] == owner:
+                return at
 
 
 def text_of(data: bytes, mode: str, owner: str = "", numbers: Sequence[int] = ()) -> Text:
     """A file of the base, or one that `owner` creates (`numbers`: its lines in the patch file)."""
-    parts = split_lines(data)
-    lines = [Line(part, owner, numbers[at] if numbers else at + 1) for at, part in enumerate(parts)]
-    return Text(lines, [frozenset()] * (len(lines) + 1), mode, owner, owner)
+    lines = split_lines(data)
+    size = len(lines)
+    return Text(lines, [owner] * size, list(numbers or range(1, size + 1)), [NOBODY] * (size + 1), mode, owner, owner)
 
 
 def split_lines(data: bytes) -> list[bytes]:
+    """Lines with their ends. Only LF ends one; the quick way of Python takes a CR for an end too."""
+    if b"\r" not in data:
+        return data.splitlines(keepends=True)
     parts = [part + b"\n" for part in data.split(b"\n")]
     last = parts.pop()[:-1]
     return parts + ([last] if last else [])
-
-
-def pre_image(hunk: Hunk) -> list[bytes]:
-    return [line[1:] for line in hunk.lines if not line.startswith(b"+")]
 
 
 def pre_numbers(hunk: Hunk) -> list[int]:
@@ -82,25 +92,38 @@ def reverse(hunk: Hunk) -> Hunk:
     return Hunk(hunk.line, hunk.new_start, hunk.new_count, hunk.old_start, hunk.old_count, lines, hunk.numbers)
 
 
-def fits(lines: Sequence[Line], hunk: Hunk, taken: Collection[Origin] = ()) -> list[int]:
+def fits(lines: list[bytes], hunk: Hunk, taken: Sequence[range] = ()) -> list[int]:
     """Every index where the hunk's old side matches whole. Lines that an earlier hunk placed are `taken`."""
-    wanted = pre_image(hunk)
-    last = len(lines) - len(wanted)
-    places = range(last + 1)
+    wanted = hunk.old_lines
+    places = range(len(lines) - len(wanted) + 1)
     if holds_start(hunk):
         places = places[:1]
     if holds_end(hunk):
-        places = places[-1:] if last in places else range(0)
-    return [at for at in places if _matches(lines, wanted, at, taken)]
+        places = places[-1:]
+    if len(places) > 1 and wanted:
+        probe = max(range(len(wanted)), key=lambda n: len(wanted[n]))  # a long line is seldom there twice
+        found = _where(lines, wanted[probe], range(places.start + probe, places.stop + probe))
+        return [at - probe for at in found if fits_at(lines, hunk, at - probe, taken)]
+    return [at for at in places if fits_at(lines, hunk, at, taken)]
 
 
-def _matches(lines: Sequence[Line], wanted: Sequence[bytes], at: int, taken: Collection[Origin]) -> bool:
-    if wanted and lines[at].text != wanted[0]:
+def _where(lines: list[bytes], line: bytes, within: range) -> list[int]:
+    found: list[int] = []
+    at = within.start
+    try:
+        while True:
+            found.append(lines.index(line, at, within.stop))
+            at = found[-1] + 1
+    except ValueError:
+        return found
+
+
+def fits_at(lines: list[bytes], hunk: Hunk, at: int, taken: Sequence[range] = ()) -> bool:
+    wanted = hunk.old_lines
+    end = at + len(wanted)
+    if at < 0 or end > len(lines) or (at and holds_start(hunk)) or (end < len(lines) and holds_end(hunk)):
         return False
-    window = lines[at : at + len(wanted)]
-    return all(
-        line.text == text and (line.owner, line.number) not in taken for line, text in zip(window, wanted, strict=True)
-    )
+    return lines[at:end] == wanted and not any(at < place.stop and place.start < end for place in taken)
 
 
 @dataclass(frozen=True)
@@ -128,22 +151,28 @@ def choice_of_git(found: Sequence[int], stated: int) -> int:
 
 def splice(text: Text, hunk: Hunk, at: int, owner: str) -> None:
     """Put the hunk's new side at index `at`, where its old side was found to match."""
-    lines: list[Line] = []
-    gaps: list[frozenset[str]] = [text.gaps[at]]
+    lines: list[bytes] = []
+    owners: list[str] = []
+    numbers: list[int] = []
+    gaps = [text.gaps[at]]
     old = at
     for content, number in zip(hunk.lines, hunk.numbers, strict=True):
         if content.startswith(b"+"):
-            lines.append(Line(content[1:], owner, number))
-            gaps.append(frozenset())
+            lines.append(content[1:])
+            owners.append(owner)
+            numbers.append(number)
+            gaps.append(NOBODY)
             continue
         after = text.gaps[old + 1]
         if content.startswith(b"-"):
             gaps[-1] = gaps[-1] | after | {owner}
         else:
             lines.append(text.lines[old])
+            owners.append(text.owners[old])
+            numbers.append(text.numbers[old])
             gaps.append(after)
         old += 1
-    text.lines[at:old] = lines
+    text.lines[at:old], text.owners[at:old], text.numbers[at:old] = lines, owners, numbers
     text.gaps[at : old + 1] = gaps
 
 
@@ -162,15 +191,15 @@ class Mismatch:
     anchored: bool = False  # the text is there, but the hunk may only go to the start or the end of the file
 
 
-def mismatch(lines: Sequence[Line], hunk: Hunk, stated: int) -> Mismatch:
-    wanted = pre_image(hunk)
+def mismatch(lines: Sequence[bytes], hunk: Hunk, stated: int) -> Mismatch:
+    wanted = hunk.old_lines
     numbers = pre_numbers(hunk)
 
     def matching(at: int) -> int:
-        return sum(line.text == text for line, text in zip(lines[at : at + len(wanted)], wanted, strict=False))
+        return sum(map(eq, lines[at : at + len(wanted)], wanted))
 
     best = max(range(len(lines) + 1), key=lambda at: (matching(at), -abs(at - stated)))
-    window = [line.text for line in lines[best : best + len(wanted)]]
+    window = lines[best : best + len(wanted)]
     wrong = next((n for n, text in enumerate(wanted) if n >= len(window) or window[n] != text), None)
     if wrong is None:
         return Mismatch(hunk.line, "", best + 1, None, anchored=True)

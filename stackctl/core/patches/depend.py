@@ -19,19 +19,22 @@ STRENGTH = ("content", "context", "tombstone", "file", "declared")
 
 def needs_of_hunk(text: Text, hunk: Hunk, at: int, patch: PatchName, file: str) -> Iterable[Need]:
     """Direct needs of a hunk that goes to index `at` of `text`, before it is put there."""
+    owners = text.owners[at : at + len(hunk.old_lines)]
+    gaps = _gaps_inside(hunk, at, len(owners))
+    if not any(owners) and not any(text.gaps[gaps.start : gaps.stop]):  # the base alone, as nearly always
+        return
     kinds = [line[:1] for line in hunk.lines if not line.startswith(b"+")]
     numbers = pre_numbers(hunk)
-    for offset, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
-        owner = text.lines[at + offset].owner
+    for owner, kind, number in zip(owners, kinds, numbers, strict=True):
         if owner and owner != patch:
             yield Need(patch, PatchName(owner), "content" if kind == b"-" else "context", file, number)
-    for gap in _gaps_inside(hunk, at, len(kinds)):
+    for gap in gaps:
         inner = min(max(gap - at, 0), len(numbers) - 1)
         for owner in sorted(text.gaps[gap] - {patch}):
             yield Need(patch, PatchName(owner), "tombstone", file, numbers[inner] if numbers else hunk.line)
 
 
-def _gaps_inside(hunk: Hunk, at: int, size: int) -> Iterable[int]:
+def _gaps_inside(hunk: Hunk, at: int, size: int) -> range:
     """Gaps that the window reaches over; one at its edge counts where the hunk is tied to the file's start or end."""
     first = at if holds_start(hunk) else at + 1
     last = at + size if holds_end(hunk) else at + size - 1

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stackctl.core.names import PatchName
-from stackctl.core.patches.apply import Line, mismatch
+from stackctl.core.patches.apply import Text, mismatch
 from stackctl.core.patches.faults import Fault, Kind
 from stackctl.core.patches.values import FilePatch, Hunk, Patch
 
 REDO = "Rebase the patch onto this base and export it again; there is no fuzz."
 
 
-def conflict(patch: Patch, section: FilePatch, number: int, lines: Sequence[Line], stated: int) -> Fault:
-    """Hunk `number` (from 1) fits nowhere in `lines`, which are the file as the patches before have made it."""
+def conflict(patch: Patch, section: FilePatch, number: int, text: Text, stated: int) -> Fault:
+    """Hunk `number` (from 1) fits nowhere in `text`, the file as the patches before have made it."""
     hunk = section.hunks[number - 1]
-    found = mismatch(lines, hunk, stated)
+    found = mismatch(text.lines, hunk, stated)
     where = f"{section.old}: hunk {number} ({stated_range(hunk)})"
     facts: dict[str, object] = {"file": section.old, "hunk": number, "file_line": found.file_line}
     if found.anchored:
@@ -23,7 +23,7 @@ def conflict(patch: Patch, section: FilePatch, number: int, lines: Sequence[Line
         message = f"{where} fits at line {found.file_line}, but it is written for the {edge} of the file"
         return Fault("context-mismatch", patch.file, hunk.line, message, REDO, facts | {"anchored": edge})
     has = "the file ends there" if found.file_has is None else f"the file has {found.file_has!r}"
-    owner = lines[found.file_line - 1].owner if found.file_line <= len(lines) else ""
+    owner = text.owners[found.file_line - 1] if found.file_line <= len(text.lines) else ""
     by = f" (from {owner})" if owner else ""
     message = (
         f"{where} does not apply: it expects {found.stale_text!r} (line {found.stale_line} of the patch), "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from stackctl.core.names import PatchName
 from stackctl.core.patches.apply import (
@@ -13,7 +14,7 @@ from stackctl.core.patches.apply import (
     choice_of_git,
     choose,
     fits,
-    pre_image,
+    fits_at,
     reverse,
     splice,
     text_of,
@@ -47,6 +48,15 @@ class Base:
     modes: Mapping[str, str]
     contents: Mapping[str, bytes]
 
+    @cached_property
+    def folders(self) -> frozenset[str]:
+        found: set[str] = set()
+        for folder in {path.rpartition("/")[0] for path in self.modes}:
+            while folder and folder not in found:
+                found.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(found)
+
 
 @dataclass
 class State:
@@ -67,6 +77,14 @@ class State:
             text = self.texts[path]
             return text.mode if text else None
         return self.base.modes.get(path)
+
+    def is_folder(self, path: str) -> bool:
+        """Whether it has files."""
+        beginning = path + "/"
+        if any(name.startswith(beginning) and text for name, text in self.texts.items()):
+            return True
+        below = path in self.base.folders
+        return below and any(name.startswith(beginning) and self.exists(name) for name in self.base.modes)
 
     def text(self, path: str) -> Text | None:
         """A copy, to be changed and put back."""
@@ -179,12 +197,9 @@ class _Taking:
         self.state.texts[new] = text_of(data, section.new_mode or "100644", self._patch.name, numbers)
 
     def _refuse_existing(self, section: FilePatch, new: str) -> None:
-        if self.state.exists(new) or any(path.startswith(new + "/") for path in self._paths()):
+        if self.state.exists(new) or self.state.is_folder(new):
             message = f"{new} is there already, and the patch creates it"
             raise Refused(of_file("exists-already", self._patch, section, message))
-
-    def _paths(self) -> Iterable[str]:
-        return (path for path in (*self.state.base.modes, *self.state.texts) if self.state.exists(path))
 
     def _put(self, section: FilePatch, old: str, text: Text) -> None:
         new = section.new
@@ -204,40 +219,45 @@ class _Taking:
             self.state.texts[new] = text
 
     def _hunks(self, section: FilePatch, text: Text) -> None:
-        taken: set[Origin] = set()
+        taken: list[range] = []
         carry = grown = 0
         for number, hunk in enumerate(section.hunks, 1):
             stated = max(hunk.new_start - 1, 0)
-            found = fits(text.lines, hunk, taken)
-            place = self._place(text, hunk, found, carry)
+            place, git_at = self._place(text, hunk, taken, carry)
             if place.at is None:
                 raise Refused(self._why_not(section, number, text, place, grown))
             at = place.at
             self._record(section, number, text, at)
-            git_at = choice_of_git(found, stated) + 1
             self.step.landings.append(
-                Landing(self._patch.name, section.path, number, hunk.line, at + 1, at - stated, git_at)
+                Landing(self._patch.name, section.path, number, hunk.line, at + 1, at - stated, git_at + 1)
             )
             splice(text, hunk, at, self._patch.name)
-            taken |= {(line.owner, line.number) for line in text.lines[at : at + hunk.new_count]}
-            carry, grown = at - stated, grown + hunk.new_count - hunk.old_count
+            growth = hunk.new_count - hunk.old_count
+            taken = [one if one.start < at else range(one.start + growth, one.stop + growth) for one in taken]
+            taken.append(range(at, at + hunk.new_count))
+            carry, grown = at - stated, grown + growth
 
-    def _place(self, text: Text, hunk: Hunk, found: list[int], carry: int) -> Place:
+    def _place(self, text: Text, hunk: Hunk, taken: list[range], carry: int) -> tuple[Place, int]:
+        """Where it goes, and where git would put it: at its stated place, if it fits there."""
+        stated = max(hunk.new_start - 1, 0)
+        as_stated = fits_at(text.lines, hunk, stated, taken)
         window = self._windows.get((self._patch.name, hunk.line))
-        if window:  # where its lines are, if they still stand together; never where others look like them
-            origins = [(line.owner, line.number) for line in text.lines]
-            at = origins.index(window[0]) if window[0] in origins else -1
-            return Place(at if at in found and tuple(origins[at : at + len(window)]) == window else None)
-        return choose(found, max(hunk.new_start - 1, 0), carry)
+        found = [stated] if as_stated and (window or carry == 0) else fits(text.lines, hunk, taken)
+        git_at = choice_of_git(found, stated) if found else stated
+        if not window:
+            return choose(found, stated, carry), git_at
+        # where its lines are, if they still stand together; never where others look like them
+        at = text.find(window[0])
+        together = at >= 0 and text.origins(at, len(window)) == window
+        return Place(at if together and fits_at(text.lines, hunk, at, taken) else None), git_at
 
     def _record(self, section: FilePatch, number: int, text: Text, at: int) -> None:
         hunk = section.hunks[number - 1]
         self.step.needs += needs_of_hunk(text, hunk, at, self._patch.name, section.path)
-        window = text.lines[at : at + len(pre_image(hunk))]
-        self.step.windows[self._patch.name, hunk.line] = tuple((line.owner, line.number) for line in window)
+        self.step.windows[self._patch.name, hunk.line] = text.origins(at, len(hunk.old_lines))
 
     def _why_not(self, section: FilePatch, number: int, text: Text, place: Place, grown: int) -> Fault:
         if place.candidates:
             return ambiguous(self._patch, section, number, [at + 1 - grown for at in place.candidates])
         stated = max(section.hunks[number - 1].new_start - 1, 0)
-        return conflict(self._patch, section, number, text.lines, stated)
+        return conflict(self._patch, section, number, text, stated)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.faults import Fault
@@ -38,6 +39,11 @@ class Hunk:
     new_count: int
     lines: tuple[bytes, ...]
     numbers: tuple[int, ...] = ()
+
+    @cached_property
+    def old_lines(self) -> list[bytes]:
+        """What must be there: context and removed lines, without their first byte."""
+        return [line[1:] for line in self.lines if not line.startswith(b"+")]
 
 
 @dataclass(frozen=True)
