@@ -25,16 +25,16 @@ OTHER_PYTHONS = ("3.11", "3.12", "3.10", "3.13", "3.14")  # a wheel may be for a
 LEFT_OUT = (".git", "__pycache__")
 
 
-def fetch_base(ports: Ports, base: Base) -> TreeId:
-    """The tree of a base. Raises StackctlError when it cannot be had or is not what the pin says."""
+def fetch_base(ports: Ports, base: Base, key: str = "base") -> TreeId:
+    """The tree of a base. Raises StackctlError when it cannot be had or is not what the pin says, by `key`."""
     match base:
         case PypiBase():
-            return _pypi(ports, base)
+            return _pypi(ports, base, key)
         case GitBase():
             return _commit(ports, base)
         case PathBase():
             if base.commit is None:
-                return _folder(ports, base.path)
+                return _folder(ports, base.path, key)
             return _commit(ports, GitBase(base.path, "HEAD", base.commit))
         case _:
             assert_never(base)
@@ -48,11 +48,11 @@ def _commit(ports: Ports, base: GitBase) -> TreeId:
         return ports.git.fetch_commit(base.url, base.ref, base.commit)
 
 
-def _pypi(ports: Ports, base: PypiBase) -> TreeId:
+def _pypi(ports: Ports, base: PypiBase, key: str) -> TreeId:
     known = _remembered(ports, base)
     if known:
         return known
-    data = _wheel(ports, base)
+    data = _wheel(ports, base, key)
     with ports.progress.step(f"reading {base.requirement} into the store"):
         tree = ports.git.write_tree(files_of_wheel(data, base.requirement))
     note = {"tree": tree, "wheel": base.sha256, "requires": "\n".join(requires_of_wheel(data))}
@@ -97,7 +97,7 @@ def _note(ports: Ports, base: PypiBase) -> str:
     return f"{ports.files.home()}/bases/{sha256(pin.encode()).hexdigest()}.json"
 
 
-def _wheel(ports: Ports, base: PypiBase) -> bytes:
+def _wheel(ports: Ports, base: PypiBase, key: str) -> bytes:
     kept = f"{ports.files.home()}/wheels/{base.sha256}.whl"
     if ports.files.exists(kept):
         data = ports.files.read(kept)
@@ -110,10 +110,10 @@ def _wheel(ports: Ports, base: PypiBase) -> bytes:
             if got[-1] == base.sha256:
                 ports.files.write(kept, data)
                 return data
-        raise _other_wheel(base, tuple(dict.fromkeys(got)))
+        raise _other_wheel(base, tuple(dict.fromkeys(got)), key)
 
 
-def _other_wheel(base: PypiBase, got: Sequence[str]) -> StackctlError:
+def _other_wheel(base: PypiBase, got: Sequence[str], key: str) -> StackctlError:
     if not got:
         return StackctlError(
             f"the index has no wheel of {base.requirement}",
@@ -121,7 +121,7 @@ def _other_wheel(base: PypiBase, got: Sequence[str]) -> StackctlError:
         )
     return StackctlError(
         f"{base.requirement} is not what the stack pins: sha256 {base.sha256} is pinned, {', '.join(got)} came",
-        "If the release is the right one, correct base.sha256; if not, do not use it.",
+        f"If the release is the right one, correct {key}.sha256; if not, do not use it.",
     )
 
 
@@ -131,12 +131,13 @@ def _downloads(ports: Ports, requirement: str) -> Iterator[bytes]:
     return (wheel for wheel in wheels if wheel is not None)
 
 
-def _folder(ports: Ports, path: str) -> TreeId:
+def _folder(ports: Ports, path: str, key: str) -> TreeId:
+    hint = f"Correct {key}.path; it counts from the stack file."
     if not ports.files.is_dir(path):
-        raise StackctlError(f"the base {path} is no folder", "Correct base.path; it counts from the stack file.")
+        raise StackctlError(f"the base {path} is no folder", hint)
     files = tuple(_tree_files(ports, path))
     if not files:
-        raise StackctlError(f"the base {path} holds no files", "Correct base.path; it counts from the stack file.")
+        raise StackctlError(f"the base {path} holds no files", hint)
     return ports.git.write_tree(files)
 
 

@@ -29,7 +29,7 @@ def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release
     """A composed stack, named and rendered; the scripts carry the name."""
     started = launches(stack)
     paths = path_files(ports, stack)
-    name = release_id(stack, tree.tree, started, paths)
+    name = release_id(stack, tree.trees, started, paths)
     templates = {file: ports.templates.text(file, stack.workspace) for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
     scripts = serve_scripts(stack, tree.tree, name, started, Press(templates, version("stackctl"), paths))
     if stack.model.recipe is not None:

@@ -6,20 +6,22 @@ places are decided in core before git is asked; git makes the tree, and both mus
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from stackctl.commands.base import fetch_base
 from stackctl.commands.workspace import shown
-from stackctl.core.names import PatchName, TreeId
+from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.agree import Listing, disagreement
+from stackctl.core.patches.depend import excluded
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log, misplaced
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
+from stackctl.core.patches.sources import source_fault
 from stackctl.core.patches.state import Base, Landing
-from stackctl.core.patches.values import Offset, Patch, PatchedTree, Queue
-from stackctl.core.patches.walk import Walk, walk_series, walk_subset
+from stackctl.core.patches.values import Offset, Patch, PatchedTree, Queue, SourceTree, source_of
+from stackctl.core.patches.walk import Walk, hear, joined, walk_diffs, walk_subset
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.variant import leave_out
 from stackctl.errors import PatchConflict, StackctlError
@@ -28,12 +30,23 @@ from stackctl.ports import Applied, Ports
 
 @dataclass(frozen=True)
 class Read:
-    """A queue read against its base; `base` and `walk` are what subsets of it are judged with."""
+    """A queue read against its base; `base` and `walk` are what subsets of it are judged with.
+
+    `queue` holds the patches of all sources in the order of the stack; the rest is of sglang. `sources`: the same of
+    each other source, whose `queue` holds its own patches alone.
+    """
 
     queue: Queue
     base: Base
     listing: Listing
     walk: Walk
+    sources: Mapping[str, Read] = field(default_factory=dict)
+
+    @property
+    def parts(self) -> dict[str, Read]:
+        """One for each source, sglang first."""
+        own = tuple(self.walk.patches)
+        return {SGLANG: replace(self, queue=replace(self.queue, patches=own), sources={}), **self.sources}
 
 
 def base_tree(ports: Ports, stack: ResolvedStack) -> TreeId:
@@ -51,7 +64,10 @@ def queue_of(ports: Ports, stack: ResolvedStack) -> Queue:
 
 def compose(ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedTree]:
     """The stack without what its variant leaves out, and its tree. Raises PatchConflict and InvalidFile."""
-    read = read_queue(ports, stack)
+    return _composed(ports, stack, read_queue(ports, stack))
+
+
+def _composed(ports: Ports, stack: ResolvedStack, read: Read) -> tuple[ResolvedStack, PatchedTree]:
     taken = leave_out(stack, read.queue.needs)
     wanted = set(_all_patches(taken))
     return taken, apply_patches(ports, read, [patch for patch in read.queue.patches if patch.name in wanted])
@@ -59,29 +75,67 @@ def compose(ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedT
 
 def tree_after_each(ports: Ports, stack: ResolvedStack) -> tuple[tuple[PatchName, TreeId], ...]:
     """The tree after each patch of the composed stack, in order: what a lock records."""
-    taken, whole = compose(ports, stack)
-    tree, after = whole.base, []
+    read = read_queue(ports, stack)
+    whole = _composed(ports, stack, read)[1]
+    landings = judge(read, whole.patches).landings
+    trees, after = {SGLANG: whole.base, **{name: each.base for name, each in whole.sources.items()}}, []
     for patch in whole.patches:
-        applied = ports.git.apply(tree, [(patch.data, patch.strip)])
+        applied = ports.git.apply(trees[patch.source], [(_data_for_git(patch, landings), patch.strip)])
         if applied.tree is None:
             raise _refused_by_git(patch, applied)
-        tree = applied.tree
-        after.append((patch.name, tree))
-    if tree != whole.tree:
+        trees[patch.source] = applied.tree
+        after.append((patch.name, applied.tree))
+    if trees != whole.trees:
         raise StackctlError(
-            f"{taken.name}: patch by patch gives tree {tree}, the queue at once {whole.tree}",
+            f"{stack.name}: patch by patch gives {_told(trees)}, the queue at once {_told(whole.trees)}",
             "Run `stackctl patches verify`.",
         )
     return tuple(after)
 
 
+def _told(trees: Mapping[str, TreeId]) -> str:
+    """`tree 1234…`, or with the names of several sources."""
+    return ", ".join(f"tree {tree}" if len(trees) == 1 else f"{name} tree {tree}" for name, tree in trees.items())
+
+
 def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
-    tree = base_tree(ports, stack)
+    """The queue of a stack, read and judged against its base, and against those of its other sources.
+
+    Raises InvalidFile for broken patch files; conflicts are in `queue.conflicts`.
+    """
     parsed = _parse_all(ports, stack)
+    trees = {SGLANG: base_tree(ports, stack)}
+    trees |= {name: fetch_base(ports, base, f"sources.{name}") for name, base in stack.sources.items()}
+    parts = {
+        name: _read_part(ports, stack, tree, [entry for entry in parsed if source_of(entry[1].header) == name])
+        for name, tree in trees.items()
+    }
+    settled = {patch.name: patch for part in parts.values() for patch in part.walk.patches}
+    patches = tuple(settled[name] for name, _ in parsed)
+    hear(patches, [part.walk for part in parts.values()])
+    parts = {name: _with_faults(part) for name, part in parts.items()}
+    main = parts.pop(SGLANG)
+    if not parts:
+        return main
+    whole = joined(patches, [main.walk, *(part.walk for part in parts.values())])
+    paths = {name: _file_of(stack, name) for name, _ in parsed}
+    queue = Queue(trees.pop(SGLANG), patches, whole.needs, paths, whole.faults, _offsets(whole.landings), trees)
+    return replace(main, queue=queue, sources=parts)
+
+
+def _with_faults(part: Read) -> Read:
+    """What headers say is known only when all parts are read."""
+    return replace(part, queue=replace(part.queue, needs=part.walk.needs, conflicts=dict(part.walk.faults)))
+
+
+def _read_part(
+    ports: Ports, stack: ResolvedStack, tree: TreeId, parsed: Sequence[tuple[PatchName, ParsedPatch]]
+) -> Read:
+    """The patches of one source against its tree."""
     listing = _listing(ports, tree)
     wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & listing.keys()
     base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
-    walk = walk_series(base, parsed)
+    walk = walk_diffs(base, parsed)
     offsets = _offsets(walk.landings)
     paths = {name: _file_of(stack, name) for name, _ in parsed}
     queue = Queue(tree, tuple(walk.patches), walk.needs, paths, dict(walk.faults), offsets)
@@ -89,16 +143,26 @@ def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
 
 
 def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
-    """The tree of some of the queue's patches, in the order given."""
+    """The trees of some of the queue's patches, in the order given."""
     walk = judge(read, patches)
     if walk.faults:
         raise error_of(list(walk.faults.values()))
+    trees = {
+        name: _apply_part(ports, part, [patch for patch in patches if patch.source == name])
+        for name, part in read.parts.items()
+    }
+    main = trees.pop(SGLANG)
+    return PatchedTree(main.base, main.tree, tuple(patches), _offsets(walk.landings), trees)
+
+
+def _apply_part(ports: Ports, read: Read, patches: Sequence[Patch]) -> SourceTree:
+    walk = _judge_part(read, patches)
     work = [(_data_for_git(patch, walk.landings), patch.strip) for patch in patches]
     applied = ports.git.apply(read.queue.base, work)
     if applied.tree is None:
         raise _first_refused(ports, read.queue.base, patches, work)
     _refuse_disagreement(ports, read, walk, applied.tree, applied.output)
-    return PatchedTree(read.queue.base, applied.tree, tuple(patches), _offsets(walk.landings))
+    return SourceTree(read.queue.base, applied.tree)
 
 
 def _refuse_disagreement(ports: Ports, read: Read, walk: Walk, tree: TreeId, output: str) -> None:
@@ -121,8 +185,19 @@ def _listing(ports: Ports, tree: TreeId) -> Listing:
 
 
 def judge(read: Read, patches: Sequence[Patch]) -> Walk:
-    """How some of the queue's patches fare, without making their tree."""
-    if tuple(patches) == read.queue.patches:
+    """How some of the queue's patches fare, without making their trees."""
+    if not read.sources:
+        return _judge_part(read, patches)
+    own = {name: [patch for patch in patches if patch.source == name] for name in read.parts}
+    walk = joined(patches, [_judge_part(part, own[name]) for name, part in read.parts.items()])
+    # a part that is whole was judged beside all patches of the others
+    walk.faults = {name: fault for name, fault in walk.faults.items() if fault.kind != "excluded"}
+    walk.blame(excluded(patches))
+    return walk
+
+
+def _judge_part(read: Read, patches: Sequence[Patch]) -> Walk:
+    if tuple(patches) == tuple(read.walk.patches):
         return read.walk
     walk = walk_subset(read.base, patches, read.walk.windows, read.queue.needs)
     names = {patch.name for patch in patches}
@@ -136,8 +211,7 @@ def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, Pars
     faults = list(duplicate_names(names, [shown(ports, _file_of(stack, name)) for name in names]))
     parsed: list[tuple[PatchName, ParsedPatch]] = []
     for name in names:
-        file = _file_of(stack, name)
-        result = _parse_file(ports, file)
+        result = _parse_file(ports, _file_of(stack, name), stack.sources)
         if isinstance(result, ParsedPatch):
             parsed.append((name, result))
         elif name not in out:  # a broken file may be left out
@@ -147,22 +221,14 @@ def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, Pars
     return parsed
 
 
-def _parse_file(ports: Ports, file: str) -> ParsedPatch | Fault:
+def _parse_file(ports: Ports, file: str, sources: Iterable[str]) -> ParsedPatch | Fault:
     name = shown(ports, file)
     try:
         parsed = parse(ports.files.read(file), name)
     except StackctlError as error:
         hint = error.hint or "A stack names files of patches/, without `.patch`."
         return Fault("not-a-patch", name, None, error.message, hint)
-    return parsed if isinstance(parsed, Fault) else _other_source(parsed) or parsed
-
-
-def _other_source(patch: ParsedPatch) -> Fault | None:
-    for source in patch.header.trailer("Source"):
-        if source != "sglang":
-            message = f"it is for the source {source}, and patches of other sources are not applied yet"
-            return Fault("other-source", patch.file, None, message, "Take it out of the stack.")
-    return None
+    return parsed if isinstance(parsed, Fault) else source_fault(parsed.file, parsed.header, sources) or parsed
 
 
 def _all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:

@@ -9,6 +9,7 @@ TreeId = NewType("TreeId", str)  # 40 hex digits, git's id of a tree
 Digest = NewType("Digest", str)  # 64 hex digits, sha256
 PatchName = NewType("PatchName", str)  # "topic/name", the file patches/topic/name.patch
 ReleaseId = NewType("ReleaseId", str)  # 12 hex digits
+SGLANG = "sglang"  # the source that `base` pins, and that a patch without a `Source:` trailer is for
 
 
 class Secret:

@@ -177,7 +177,7 @@ def test_a_need_that_is_not_in_the_queue_is_told_in_variants_too(bench: Bench) -
 
 def test_a_patch_of_another_source_is_refused(bench: Bench) -> None:
     bench.edit("t/one", 10, "one", needs="t/none\nSource: flashinfer")
-    with pytest.raises(InvalidFile, match="for the source flashinfer"):
+    with pytest.raises(InvalidFile, match="`Source: flashinfer`, and the stack declares no such source"):
         compose(bench.ports(), bench.stack("t/one"))
 
 

@@ -7,7 +7,7 @@ trailer `Needs:` says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from stackctl.core.names import PatchName
 from stackctl.core.patches.apply import Text, holds_end, holds_start, pre_numbers
@@ -44,41 +44,49 @@ def _gaps_inside(hunk: Hunk, at: int, size: int) -> range:
 def declared_needs(patches: Sequence[Patch]) -> tuple[tuple[Need, ...], tuple[Fault, ...]]:
     """Needs of the trailers `Needs: NAME (reason)`, and faults for names that are not earlier in the series."""
     places = {patch.name: place for place, patch in enumerate(patches)}
+    wanted = {patch.name: [named_patch(value) for value in patch.header.trailer("Needs")] for patch in patches}
     needs, faults = [], []
     for place, patch in enumerate(patches):
-        for value in patch.header.trailer("Needs"):
-            name = PatchName(value.partition(" (")[0].strip())
-            if name not in places:
-                message = f"`Needs: {name}`, but the series has no such patch"
-                faults.append(_bad_needs(patch, message, "Add it before this one, or correct the name."))
-            elif places[name] >= place:
-                faults.append(_bad_needs(patch, f"`Needs: {name}`, which does not come before it", "Move it up."))
+        for value, line in patch.header.places("Needs"):
+            name = named_patch(value)
+            if name in places and places[name] < place:
+                needs.append(Need(patch.name, name, "declared", None, line))
             else:
-                needs.append(Need(patch.name, name, "declared"))
+                message, hint = _why_bad(patch.name, name, wanted)
+                faults.append(Fault("bad-needs", patch.file, line, message, hint))
     return tuple(needs), tuple(faults)
 
 
+def _why_bad(patch: PatchName, name: PatchName, wanted: Mapping[PatchName, Sequence[PatchName]]) -> tuple[str, str]:
+    said = f"`Needs: {name}`"
+    if name == patch:
+        return f"{said}, which is the patch itself", "Take the line out."
+    if name not in wanted:
+        return f"{said}, but the series has no such patch", "Add it before this one, or correct the name."
+    edges = [(here, there) for here, names in wanted.items() for there in names]
+    if patch in _reach(edges, [name]):
+        return f"{said}, and {name} needs it in turn: they go in a circle", f"Take the need out of one: {name} or this."
+    return f"{said}, which does not come before it", f"Move it up: {name} above {patch}."
+
+
 def excluded(patches: Sequence[Patch]) -> tuple[Fault, ...]:
-    """Patches that stand beside one that their trailer `Conflicts: NAME (reason)` names."""
+    """Patches beside one that the trailer `Conflicts: NAME (reason)` names: the line of either side excludes the pair.
+
+    A pair is told once, at the line of the patch that stands first, of those that say so.
+    """
     names = {patch.name for patch in patches}
+    told: set[frozenset[PatchName]] = set()
     faults = []
     for patch in patches:
-        for value in patch.header.trailer("Conflicts"):
-            name = value.partition(" (")[0].strip()
-            if name in names:
-                message = f"its header says `Conflicts: {value}`, and {name} is in the queue"
-                line = _line_of(patch, b"conflicts:")
-                faults.append(Fault("excluded", patch.file, line, message, f"Leave out one of the two: {name}."))
+        for value, line in patch.header.places("Conflicts"):
+            name = named_patch(value)
+            pair = frozenset((patch.name, name))
+            if name in names and pair not in told and name != patch.name:
+                told.add(pair)
+                message = f"its header says `Conflicts: {value}`, and {name} is in the queue too"
+                hint = f"Leave one of the two out: {patch.name} or {name}."
+                faults.append(Fault("excluded", patch.file, line, message, hint, {"pair": [patch.name, name]}))
     return tuple(faults)
-
-
-def _bad_needs(patch: Patch, message: str, hint: str) -> Fault:
-    return Fault("bad-needs", patch.file, _line_of(patch, b"needs:"), message, hint)
-
-
-def _line_of(patch: Patch, key: bytes) -> int | None:
-    lines = patch.data.split(b"\n")
-    return next((at for at, text in enumerate(lines, 1) if text.lower().startswith(key)), None)
 
 
 def strongest(needs: Iterable[Need]) -> tuple[Need, ...]:

@@ -15,7 +15,8 @@ from stackctl.core.patches.values import Header
 
 FIELD = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]*(.*)")
 MAIL_FIELDS = ("from", "date", "subject")
-TAGS = re.compile(r"\A(\s*\[[^\]]*\])+\s*")
+# what a mailer puts before the subject, up to the one that says PATCH; `[Fix] …` is part of the subject
+TAGS = re.compile(r"\A(?:\s*\[[^\]]*\])*?\s*\[(?:[^\]]*[\s-])?(?:PATCH|RFC)\b[^\]]*\]\s*")
 KNOWN = {
     key.lower(): key
     for key in (
@@ -29,7 +30,11 @@ def read_header(lines: Sequence[bytes]) -> tuple[Header, tuple[str, ...]]:
     text = [line.decode("utf-8", "replace").rstrip("\r\n") for line in lines]
     fields, rest = _mail(text)
     message = _message(rest)
-    body, trailers = _trailers(message)
+    body, trailers, starts = _trailers(message)
+    first = len(text) - len(rest) + 1  # line of the message's first line
+    # what stands above the last paragraph, or below `---`
+    unread = [*enumerate(body, first), *enumerate(rest[len(message) :], first + len(message))]
+    misplaced = [(KNOWN[match[1].lower()], at) for at, line in unread if (match := FIELD.match(line)) and _known(match)]
     subject = fields.get("subject")
     header = Header(
         subject=TAGS.sub("", subject) if subject is not None else None,
@@ -37,11 +42,18 @@ def read_header(lines: Sequence[bytes]) -> tuple[Header, tuple[str, ...]]:
         date=_iso(fields.get("date")),
         body="\n".join(body).strip("\n"),
         trailers=trailers,
+        lines=tuple(first + at for at in starts),
+        misplaced=tuple(misplaced),
+        end=first + len(message),
     )
     warnings = [f"no-{what}" for what, value in (("author", header.author), ("date", header.date)) if value is None]
-    if any((match := FIELD.match(line)) and match[1].lower() in KNOWN for line in body):
+    if misplaced:
         warnings.append("misplaced-trailer")
     return header, tuple(warnings)
+
+
+def _known(match: re.Match[str]) -> bool:
+    return match[1].lower() in KNOWN
 
 
 def _mail(text: Sequence[str]) -> tuple[dict[str, str], Sequence[str]]:
@@ -67,8 +79,8 @@ def _message(rest: Sequence[str]) -> Sequence[str]:
     return rest[:end]
 
 
-def _trailers(message: Sequence[str]) -> tuple[Sequence[str], tuple[tuple[str, str], ...]]:
-    """Body and trailers: the last paragraph, when all of it is `Key: value` with folded lines."""
+def _trailers(message: Sequence[str]) -> tuple[Sequence[str], tuple[tuple[str, str], ...], tuple[int, ...]]:
+    """Body, trailers (the last paragraph, when all of it is `Key: value`, maybe folded), and where each begins."""
     end = len(message)
     while end and not message[end - 1].strip():
         end -= 1
@@ -76,15 +88,17 @@ def _trailers(message: Sequence[str]) -> tuple[Sequence[str], tuple[tuple[str, s
     while start and message[start - 1].strip():
         start -= 1
     found: list[tuple[str, str]] = []
-    for line in message[start:end]:
+    starts: list[int] = []
+    for at, line in enumerate(message[start:end], start):
         match = FIELD.match(line)
         if match:
             found.append((KNOWN.get(match[1].lower(), match[1]), match[2].strip()))
+            starts.append(at)
         elif line.startswith((" ", "\t")) and found:
             found[-1] = (found[-1][0], f"{found[-1][1]} {line.strip()}")
         else:
-            return message, ()
-    return message[:start], tuple(found)
+            return message, (), ()
+    return message[:start], tuple(found), tuple(starts)
 
 
 def _decoded(value: str) -> str:

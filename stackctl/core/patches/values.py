@@ -12,16 +12,30 @@ from stackctl.core.patches.faults import Fault
 
 @dataclass(frozen=True)
 class Header:
-    """The mail header and message of a patch file; None where the file does not say."""
+    """The mail header and message of a patch file; None where the file does not say.
+
+    `lines`: where each trailer begins in the patch file. `misplaced`: keys of trailers, and their lines, where nobody
+    reads them. `end`: the line before which one more trailer belongs. Two headers that say the same are equal.
+    """
 
     subject: str | None
     author: str | None
     date: str | None
     body: str
     trailers: tuple[tuple[str, str], ...] = ()
+    lines: tuple[int, ...] = field(default=(), compare=False)
+    misplaced: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    end: int = field(default=1, compare=False)
 
     def trailer(self, key: str) -> tuple[str, ...]:
-        return tuple(value for k, value in self.trailers if k.lower() == key.lower())
+        return tuple(value for value, _ in self.places(key))
+
+    def places(self, key: str) -> tuple[tuple[str, int | None], ...]:
+        """Values of the key, each with its line in the patch file."""
+        lines = self.lines or (None,) * len(self.trailers)
+        return tuple(
+            (value, line) for (k, value), line in zip(self.trailers, lines, strict=True) if k.lower() == key.lower()
+        )
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,15 @@ class Patch:
     strip: int = 1
     warnings: tuple[str, ...] = ()  # kinds: no-author, no-date, no-index-line, misplaced-trailer
 
+    @property
+    def source(self) -> str:
+        """The tree that it is for."""
+        return source_of(self.header)
+
+
+def source_of(header: Header) -> str:
+    return next(iter(header.trailer("Source")), SGLANG)
+
 
 @dataclass(frozen=True)
 class Offset:
@@ -100,11 +123,27 @@ class Offset:
 
 
 @dataclass(frozen=True)
+class SourceTree:
+    """One of the other sources: as it is pinned, and patched."""
+
+    base: TreeId
+    tree: TreeId
+
+
+@dataclass(frozen=True)
 class PatchedTree:
+    """`base` and `tree` are sglang's, `sources` the other trees; `patches` and `offsets` are of all of them."""
+
     base: TreeId
     tree: TreeId
     patches: tuple[Patch, ...]
     offsets: tuple[Offset, ...] = ()
+    sources: Mapping[str, SourceTree] = field(default_factory=dict)
+
+    @property
+    def trees(self) -> dict[str, TreeId]:
+        """The patched tree of each source."""
+        return {SGLANG: self.tree, **{name: source.tree for name, source in self.sources.items()}}
 
 
 @dataclass(frozen=True)
@@ -126,6 +165,7 @@ class Queue:
     """The parsed patches of a stack in order, and who needs whom (direct needs; the closure is in depend.py).
 
     `conflicts`: patches that do not apply where the whole queue stands, and why. `offsets`: of the whole queue.
+    `base` is the tree of sglang, `sources` those of the other sources, before any patch.
     """
 
     base: TreeId
@@ -134,3 +174,4 @@ class Queue:
     paths: Mapping[PatchName, str] = field(default_factory=dict)
     conflicts: Mapping[PatchName, Fault] = field(default_factory=dict)
     offsets: tuple[Offset, ...] = ()
+    sources: Mapping[str, TreeId] = field(default_factory=dict)

@@ -42,14 +42,45 @@ class Walk:
             self.faults[patch.name] = step.fault
 
     def blame(self, faults: Iterable[Fault]) -> None:
-        """Faults of headers; one of the diff itself, if there is one, is told instead."""
+        """Faults of headers of these patches; one of the diff itself, if there is one, is told instead."""
         names = {patch.file: patch.name for patch in self.patches}
         for fault in faults:
-            self.faults.setdefault(names[fault.patch], fault)
+            if fault.patch in names:
+                self.faults.setdefault(names[fault.patch], fault)
 
 
 def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> Walk:
     """The whole series, in order: finds the strip level of each, and who needs whom."""
+    walk = walk_diffs(base, entries)
+    hear(walk.patches, [walk])
+    return walk
+
+
+def hear(patches: Sequence[Patch], walks: Sequence[Walk]) -> None:
+    """What the headers of a queue say, each told to the walk of its patch: a need may be of another source's patch."""
+    declared, faults = declared_needs(patches)
+    for walk in walks:
+        walk.blame(faults)
+        walk.blame(excluded(patches))
+        names = {patch.name for patch in walk.patches}
+        walk.needs = strongest([*walk.needs, *(need for need in declared if need.patch in names)])
+
+
+def joined(patches: Sequence[Patch], walks: Sequence[Walk]) -> Walk:
+    """Walks of several sources as one; its state is the first one's."""
+    whole = Walk(walks[0].state, list(patches))
+    for walk in walks:
+        whole.needs += walk.needs
+        whole.landings += walk.landings
+        whole.windows |= walk.windows
+    # in the order of the queue
+    faults = {name: fault for walk in walks for name, fault in walk.faults.items()}
+    whole.faults = {patch.name: faults[patch.name] for patch in patches if patch.name in faults}
+    return whole
+
+
+def walk_diffs(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> Walk:
+    """The series by its diffs alone, without what the headers say of each other."""
     state = State(base)
     walk = Walk(state)
     found: list[Need] = []
@@ -64,10 +95,7 @@ def walk_series(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) ->
             step.fault = already(step.fault)
         found += step.needs
         walk.add(patch, step)
-    declared, faults = declared_needs(walk.patches)
-    walk.blame(faults)
-    walk.blame(excluded(walk.patches))
-    walk.needs = strongest([*found, *declared])
+    walk.needs = strongest(found)
     walk.state = state
     return walk
 

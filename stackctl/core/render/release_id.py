@@ -17,12 +17,15 @@ FORMAT = 1
 
 
 def release_id(
-    stack: ResolvedStack, tree: TreeId, launches: Sequence[Launch], paths: Mapping[str, str] | None = None
+    stack: ResolvedStack, trees: Mapping[str, TreeId], launches: Sequence[Launch], paths: Mapping[str, str] = {}
 ) -> ReleaseId:
-    """The first 12 hex digits of sha256 over canonical JSON. `paths`: files of `python.paths`, name -> text."""
+    """The first 12 hex digits of sha256 over canonical JSON.
+
+    `trees`: the patched tree of each source. `paths`: files of `python.paths`, name -> text.
+    """
     content = {
         "format": FORMAT,
-        "trees": {"sglang": tree},
+        "trees": dict(trees),
         "runtime": _runtime(stack),
         **({"paths": dict(paths)} if paths else {}),
         "instances": [_instance(one, launch) for one, launch in zip(stack.instances, launches, strict=True)],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from stackctl.core.names import SGLANG
 from stackctl.core.stack import layout, wording
 from stackctl.core.stack.merge import did_you_mean, dotted
 from stackctl.core.stack.model import BaseKeys
@@ -69,6 +70,8 @@ def _base(view: View) -> Iterator[Problem]:
     else:
         yield from _one_base(view, ("base",), view.keys.base)
     for name, spec in view.keys.sources.items():
+        if name == SGLANG:
+            yield view.problem(("sources", name), f"`{SGLANG}` is the source that `base` pins", "take it out")
         yield from _one_base(view, ("sources", name), spec)
     if view.keys.model is None:
         yield view.problem(("model",), "is missing", "model: {path: …, name: …}")

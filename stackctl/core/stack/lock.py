@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
-from stackctl.core.names import Digest, PatchName, TreeId
-from stackctl.core.patches.values import PatchedTree
-from stackctl.core.stack.resolved import GitBase, PathBase, PypiBase, ResolvedStack
+from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
+from stackctl.core.patches.values import Patch, PatchedTree
+from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 
 FORMAT = 1
 OF_THE_USER = ("identity", "known_hosts")  # how this user reaches a host, not what is served there
@@ -48,27 +48,35 @@ def _plain(value: object, workspace: str) -> object:
 
 
 def lock(stack: ResolvedStack, tree: PatchedTree, after: Sequence[tuple[PatchName, TreeId]]) -> dict[str, object]:
-    """The content of a lock file; `after` holds the tree after each patch."""
+    """The content of a lock file; `after` holds the tree after each patch, of the source that the patch is for."""
+    sources = {
+        name: {"base": {**_pin(stack.sources[name], stack.workspace), "tree": source.base}, "tree": source.tree}
+        for name, source in sorted(tree.sources.items())
+    }
     return {
         "format": FORMAT,
         "stack": stack.name,
-        "base": {**_pin(stack), "tree": tree.base},
-        "patches": [
-            {"name": patch.name, "sha256": patch.sha256, "tree": dict(after)[patch.name]} for patch in tree.patches
-        ],
+        "base": {**_pin(stack.base, stack.workspace), "tree": tree.base},
+        **({"sources": sources} if sources else {}),
+        "patches": [_locked(patch, dict(after)[patch.name]) for patch in tree.patches],
         "tree": tree.tree,
         "stack_sha256": digest(stack),
     }
 
 
-def _pin(stack: ResolvedStack) -> dict[str, str]:
-    match stack.base:
+def _locked(patch: Patch, after: TreeId) -> dict[str, str]:
+    source = {} if patch.source == SGLANG else {"source": patch.source}
+    return {"name": patch.name, **source, "sha256": patch.sha256, "tree": after}
+
+
+def _pin(base: Base, workspace: str) -> dict[str, str]:
+    match base:
         case PypiBase(requirement, sha256):
             return {"pypi": requirement, "sha256": sha256}
         case GitBase(url, ref, commit):
-            return {"git": str(_plain(url, stack.workspace)), "ref": ref, "commit": commit}
+            return {"git": str(_plain(url, workspace)), "ref": ref, "commit": commit}
         case PathBase(path, commit):
-            return {"path": str(_plain(path, stack.workspace)), **({"commit": commit} if commit else {})}
+            return {"path": str(_plain(path, workspace)), **({"commit": commit} if commit else {})}
 
 
 def text(content: Mapping[str, object]) -> str:

@@ -263,7 +263,7 @@ class StackKeys(Strict):
     default: bool = False
     extends: Text | None = None
     base: BaseKeys | None = None
-    sources: dict[Text, BaseKeys] = {}
+    sources: dict[Name, BaseKeys] = {}
     patches: list[Text] = []
     model: ModelKeys | None = None
     serve: ServeKeys = ServeKeys()

@@ -137,7 +137,7 @@ def with_needs(*pairs: tuple[str, str]) -> Walk:
 
 def test_declared_needs() -> None:
     walk = with_needs(("a", ""), ("b", "a (calls what it defines)"))
-    assert walk.needs == (Need(PatchName("b"), PatchName("a"), "declared"),)
+    assert walk.needs == (Need(PatchName("b"), PatchName("a"), "declared", None, 3),)
 
 
 @pytest.mark.parametrize(("first", "second"), [("b", ""), ("z", ""), ("a", "")])

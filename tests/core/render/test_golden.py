@@ -24,7 +24,7 @@ def rendered(name: str, version: str = "1.2.3") -> dict[str, str]:
     stack = load(ports, MAIN)
     started = launches(stack)
     templates = {file: ports.templates.text(file, "/ws") for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
-    return serve_scripts(stack, TREE, release_id(stack, TREE, started), started, Press(templates, version))
+    return serve_scripts(stack, TREE, release_id(stack, {"sglang": TREE}, started), started, Press(templates, version))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -22,7 +22,7 @@ def stack(text: str = SMALL) -> ResolvedStack:
 
 
 def name_of(one: ResolvedStack, tree: TreeId = TREE) -> ReleaseId:
-    return release_id(one, tree, launches(one))
+    return release_id(one, {"sglang": tree}, launches(one))
 
 
 def argument(argv: tuple[str, ...], flag: str) -> str:

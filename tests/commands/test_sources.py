@@ -1,0 +1,134 @@
+"""Patches for other source trees: one queue, a tree for each source, the same pipeline. On the real git."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stackctl.commands.tree import compose, read_queue, tree_after_each
+from stackctl.core.names import PatchName
+from stackctl.core.patches.values import Need, SourceTree
+from stackctl.core.stack import lock as locking
+from stackctl.core.stack.resolved import PathBase, ResolvedStack
+from stackctl.errors import InvalidFile, PatchConflict, StackctlError
+from tests.commands.composing import NUMBERS, Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """`flash` is a second source: its folder holds a file of the same name as sglang's, with other lines."""
+    bench = Bench(tmp_path)
+    bench.base("../flash/python/pkg/a.py", NUMBERS.replace("line", "row"))
+    bench.edit("t/one", 10, "one")
+    rows(bench, "f/one", 10)
+    rows(bench, "f/two", 20)
+    return bench
+
+
+def rows(bench: Bench, name: str, number: int, more: str = "", old: str = "row") -> None:
+    """A patch of the other source that changes one line."""
+    lines = [f" {old} {n}" for n in range(number - 3, number + 4)]
+    lines[3:4] = [f"-{old} {number}", f"+ROW {number}"]
+    head = f"Subject: {name}\n\nArea: tests\nSource: flash\n{more}---\n--- a/python/pkg/a.py\n+++ b/python/pkg/a.py\n"
+    bench.patch(name, head + f"@@ -{number - 3},7 +{number - 3},7 @@\n" + "\n".join(lines) + "\n")
+
+
+def stack_of(bench: Bench, *names: str, without: tuple[str, ...] = ()) -> ResolvedStack:
+    made = bench.stack(*names, without=without)
+    return replace(made, sources={"flash": PathBase(str(bench.folder / "flash"))})
+
+
+def text(bench: Bench, tree: str) -> str:
+    return bench.ports().git.read(tree, ["python/pkg/a.py"])["python/pkg/a.py"].decode()  # type: ignore[arg-type]
+
+
+def test_each_source_has_a_tree_of_its_own(bench: Bench) -> None:
+    tree = compose(bench.ports(), stack_of(bench, "f/one", "t/one", "f/two"))[1]
+    assert [patch.name for patch in tree.patches] == ["f/one", "t/one", "f/two"]
+    assert text(bench, tree.tree) == NUMBERS.replace("line 10\n", "one\n")
+    flash = NUMBERS.replace("line", "row")
+    assert text(bench, tree.sources["flash"].base) == flash
+    patched = flash.replace("row 10\n", "ROW 10\n").replace("row 20\n", "ROW 20\n")
+    assert text(bench, tree.sources["flash"].tree) == patched
+    assert tree.trees == {"sglang": tree.tree, "flash": tree.sources["flash"].tree}
+
+
+def test_a_source_without_patches_is_what_is_pinned(bench: Bench) -> None:
+    tree = compose(bench.ports(), stack_of(bench, "t/one"))[1]
+    assert tree.sources["flash"].tree == tree.sources["flash"].base
+
+
+def test_a_variant_of_one_source_leaves_the_other_as_it_is(bench: Bench) -> None:
+    ports = bench.ports()
+    whole = compose(ports, stack_of(bench, "t/one", "f/one", "f/two"))[1]
+    stack, less = compose(ports, stack_of(bench, "t/one", "f/one", "f/two", without=("f/one",)))
+    assert stack.patches == ("t/one", "f/two")
+    assert less.tree == whole.tree
+    assert text(bench, less.sources["flash"].tree) == NUMBERS.replace("line", "row").replace("row 20\n", "ROW 20\n")
+
+
+def test_a_need_across_sources_is_declared_and_closes_variants(bench: Bench) -> None:
+    bench.edit("t/uses", 20, "uses", needs="f/one (calls what it adds)")
+    ports = bench.ports()
+    queue = read_queue(ports, stack_of(bench, "t/one", "f/one", "t/uses")).queue
+    assert queue.needs == (Need(PatchName("t/uses"), PatchName("f/one"), "declared", None, 7),)
+    stack = compose(ports, stack_of(bench, "t/one", "f/one", "t/uses", without=("f/one",)))[0]
+    assert stack.patches == ("t/one",)
+    with pytest.raises(InvalidFile, match=r"t/uses.patch:7: bad-needs: `Needs: f/one`, which does not come before it"):
+        compose(ports, stack_of(bench, "t/uses", "f/one"))
+
+
+def test_conflicts_exclude_across_sources_in_both_directions(bench: Bench) -> None:
+    rows(bench, "f/other", 20, "Conflicts: t/one (the same work)\n")
+    for names in (("t/one", "f/other"), ("f/other", "t/one")):
+        with pytest.raises(InvalidFile) as caught:
+            compose(bench.ports(), stack_of(bench, *names))
+        (problem,) = caught.value.problems
+        assert str(problem).startswith("patches/f/other.patch:5: excluded: its header says `Conflicts: t/one (the same")
+        assert problem.hint == "Leave one of the two out: f/other or t/one."
+        compose(bench.ports(), stack_of(bench, *names, without=("t/one",)))
+
+
+def test_a_conflict_in_another_source_names_its_patch(bench: Bench) -> None:
+    rows(bench, "f/stale", 10, old="line")
+    with pytest.raises(PatchConflict, match=r"patches/f/stale\.patch:8: context-mismatch"):
+        compose(bench.ports(), stack_of(bench, "t/one", "f/stale"))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("Source: flash\n", "f/wrong.patch:5: other-source: its header names two source trees: flash and flash"),
+        ("", "f/wrong.patch:4: other-source: `Source: flush`, and the stack declares no such source"),
+    ],
+)
+def test_a_patch_for_no_tree_or_two_is_refused(bench: Bench, more: str, said: str) -> None:
+    rows(bench, "f/wrong", 10, more)
+    file = bench.workspace / "patches" / "f" / "wrong.patch"
+    file.write_text(file.read_text() if more else file.read_text().replace("Source: flash", "Source: flush"))
+    with pytest.raises(InvalidFile, match=said) as caught:
+        compose(bench.ports(), stack_of(bench, "t/one", "f/wrong"))
+    assert caught.value.problems[0].hint
+
+
+def test_a_pin_of_a_source_that_cannot_be_had_names_its_key(bench: Bench) -> None:
+    stack = replace(bench.stack("t/one"), sources={"flash": PathBase(str(bench.folder / "none"))})
+    with pytest.raises(StackctlError) as caught:
+        compose(bench.ports(), stack)
+    assert caught.value.hint == "Correct sources.flash.path; it counts from the stack file."
+
+
+def test_a_lock_holds_the_trees_of_all_sources(bench: Bench) -> None:
+    ports = bench.ports()
+    stack, tree = compose(ports, stack_of(bench, "t/one", "f/one"))
+    after = tree_after_each(ports, stack_of(bench, "t/one", "f/one"))
+    content = locking.lock(stack, tree, after)
+    flash: SourceTree = tree.sources["flash"]
+    path = str(bench.folder / "flash")
+    assert content["sources"] == {"flash": {"base": {"path": path, "tree": flash.base}, "tree": flash.tree}}
+    assert [(row.get("source"), row["tree"]) for row in content["patches"]] == [  # type: ignore[attr-defined]
+        (None, tree.tree),
+        ("flash", flash.tree),
+    ]
