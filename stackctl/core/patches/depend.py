@@ -41,6 +41,11 @@ def _gaps_inside(hunk: Hunk, at: int, size: int) -> range:
     return range(first, last + 1)
 
 
+def named_patch(value: str) -> PatchName:
+    """The name of a trailer `Needs: NAME (reason)` or `Conflicts: NAME (reason)`."""
+    return PatchName(value.partition(" (")[0].strip())
+
+
 def declared_needs(patches: Sequence[Patch]) -> tuple[tuple[Need, ...], tuple[Fault, ...]]:
     """Needs of the trailers `Needs: NAME (reason)`, and faults for names that are not earlier in the series."""
     places = {patch.name: place for place, patch in enumerate(patches)}

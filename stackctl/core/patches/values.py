@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from stackctl.core.names import Digest, PatchName, TreeId
+from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
 from stackctl.core.patches.faults import Fault
 
 
