@@ -20,6 +20,7 @@ HEADS = {
     "INFRA": "paused: the infrastructure, not a change",
     "RUNNING": "not finished",
 }
+MOST_BELIEVED = 5
 EMPTY: tuple[object, ...] = (None, "", (), [], {}, False)
 COUNTED = {"fail": "bad", "pass": "clean", "neither": "no answer", "other": "another fault", "unbuildable": "no build"}
 
@@ -39,6 +40,7 @@ def show_report(console: Console, value: BisectReport) -> None:
         _show_suspects(console, value)
         _show_rates(console, value.p, value.q)
     _show_runs(console, value)
+    _show_lines(console, *_prior(value))
     for title, lines in (
         ("look at the diff", value.look),
         ("see it again", tuple(f"{r.command}    # {r.arm}: {r.expect}" for r in value.reproduce)),
@@ -59,6 +61,19 @@ def _show_suspects(console: Console, value: BisectReport) -> None:
         console.print(f"odds against the runner-up: {_odds(value.odds)} to 1")
     if value.bayes_factor is not None:
         console.print(f"confirmation: Bayes factor {_odds(value.bayes_factor)}")
+
+
+def _prior(value: BisectReport) -> tuple[str, tuple[str, ...]]:
+    """What was thought likely before the first run, so that a reader can tell evidence from belief."""
+    if value.prior == "uniform":
+        return "prior", ("uniform: every element and every pair alike, risk does not count",)
+    lines = []
+    for one in value.believed[:MOST_BELIEVED]:
+        lines.append(f"{one.weight:.2f}  {one.element}")
+        lines += [f"      {reason}" for reason in one.reasons]
+    rest = len(value.believed) - MOST_BELIEVED
+    more = (f"and {rest} more below {value.believed[MOST_BELIEVED].weight:.2f}",) if rest > 0 else ()
+    return "prior, by what a patch touches (1: nothing that matters under load, 4: the most)", (*lines, *more)
 
 
 def _odds(value: float) -> str:

@@ -1,8 +1,9 @@
 """From a stack and its queue to the members of a bisect: what may be left out, what needs what, and how risky it is.
 
 What stackctl itself makes is no element. A patch that touches only documentation or tests cannot break a server and
-is not tried; it is told as not tested. Everything that a session depends on gets a digest here, because going on with
-a session about another thing would measure the wrong cell.
+is not tried; it is told as not tested. How risky the others are is judged in core/patches/risk.py, as the inventory
+shows it. Everything that a session depends on gets a digest here, because going on with a session about another thing
+would measure the wrong cell.
 """
 
 from __future__ import annotations
@@ -17,13 +18,11 @@ from pathlib import PurePath
 
 from stackctl.core.bisect.space import Member
 from stackctl.core.names import PatchName
+from stackctl.core.patches.areas import harmless
+from stackctl.core.patches.risk import assess, grouped
 from stackctl.core.patches.values import Patch, Queue
 from stackctl.core.stack.resolved import Instance, ResolvedStack
 from stackctl.errors import StackctlError
-
-HARMLESS = re.compile(r"(^|/)(docs?|tests?|examples?|benchmarks?)/|\.(md|rst|txt)$|(^|/)test_[^/]*$")
-RISKY = re.compile(r"cache|pool|store|sched|stream|lock|sync|queue|disagg|transfer|detoken|parser|overlap")
-RISKY_WEIGHT = 4.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def _patches(stack: ResolvedStack, patches: list[Patch], held: set[PatchName]) -
             untested.append(f"patch:{patch.name} (a patch given by --with needs it)")
         elif patch.name not in listed:
             untested.append(f"patch:{patch.name} (not selected by bisect.elements)")
-        elif patch.files and all(HARMLESS.search(file.path) for file in patch.files):
+        elif harmless(patch):
             untested.append(f"patch:{patch.name} (touches only documentation or tests)")
         else:
             chosen.append(patch)
@@ -107,11 +106,11 @@ def _carried(
 
 
 def _patch_member(stack: ResolvedStack, patch: Patch, carries: tuple[str, ...]) -> Member:
-    risky = any(RISKY.search(file.path) for file in patch.files)
+    risk = assess(patch)
     file = stack.patch_files.get(patch.name, patch.file)
     path = PurePath(file)
     shown = str(path.relative_to(stack.workspace)) if path.is_relative_to(stack.workspace) else file
-    return Member(f"patch:{patch.name}", RISKY_WEIGHT if risky else 1.0, shown, carries)
+    return Member(f"patch:{patch.name}", risk.weight, shown, carries, grouped(risk.reasons))
 
 
 def _flags(stack: ResolvedStack) -> list[str]:

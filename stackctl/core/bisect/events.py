@@ -157,10 +157,15 @@ def _decode_line(line: str, place: str) -> Logged:
         ) from None
 
 
+def _member(row: dict[str, Any]) -> Member:
+    """Sessions of older versions have no reasons."""
+    return Member(**row | {key: tuple(row.get(key, ())) for key in ("carries", "reasons")})
+
+
 def _build(kind: type[Any], values: dict[str, Any]) -> Any:
     """JSON knows lists and maps only: give nested values their types back."""
     nested: dict[str, Any] = {
-        "members": lambda rows: tuple(Member(**row | {"carries": tuple(row["carries"])}) for row in rows),
+        "members": lambda rows: tuple(_member(row) for row in rows),
         "needs": lambda needs: {name: tuple(others) for name, others in needs.items()},
         "outcome": lambda row: Outcome(**row),
         "clause": lambda row: Clause(tuple(row["on"]), tuple(row["off"])),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from stackctl.core.bisect.confirm import arms_of
-from stackctl.core.bisect.hypotheses import Hypothesis
+from stackctl.core.bisect.hypotheses import Hypothesis, Prior
 from stackctl.core.bisect.search import Judgement, Phase, Search
 from stackctl.core.bisect.session import Session
 
@@ -58,8 +58,20 @@ class Reproduce:
 
 
 @dataclass(frozen=True)
+class Believed:
+    """What was thought of an element before the first run: its weight against the others (1: no risk), and why."""
+
+    element: str
+    weight: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class BisectReport:
-    """`kind`: how it ended, or RUNNING. `culprit`: empty unless named. `odds`: against the runner-up."""
+    """`kind`: how it ended, or RUNNING. `culprit`: empty unless named. `odds`: against the runner-up.
+
+    `believed`: the elements with a weight above 1, heaviest first; they count only when `prior` is `weighted`.
+    """
 
     stack: str
     test: str
@@ -82,6 +94,8 @@ class BisectReport:
     untested: tuple[str, ...]
     notes: tuple[str, ...]
     file: str
+    prior: Prior = "weighted"
+    believed: tuple[Believed, ...] = ()
 
     @property
     def probability(self) -> float:
@@ -122,7 +136,15 @@ def report(session: Session, search: Search, file: str) -> BisectReport:
         untested=(*session.started.untested, *_untested(search)),
         notes=(*_learned(session), *session.notes),
         file=file,
+        prior=session.started.prior,
+        believed=_believed(search),
     )
+
+
+def _believed(search: Search) -> tuple[Believed, ...]:
+    risky = [member for member in search.space.members if member.weight > 1.0]
+    risky.sort(key=lambda member: -member.weight)
+    return tuple(Believed(member.element, member.weight, member.reasons) for member in risky)
 
 
 def _names(search: Search, members: tuple[int, ...]) -> tuple[str, ...]:

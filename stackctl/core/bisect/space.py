@@ -16,13 +16,14 @@ from dataclasses import dataclass
 class Member:
     """An element of the bisect. `weight`: its risk against the others; `file`: the patch file, for the report.
 
-    `carries`: patches that are no members but need this one, so that they leave with it.
+    `carries`: patches that are no members but need this one, so that they leave with it. `reasons`: why the weight.
     """
 
     element: str
     weight: float = 1.0
     file: str | None = None
     carries: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
     @property
     def is_patch(self) -> bool:
