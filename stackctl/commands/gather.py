@@ -40,7 +40,7 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
     """One stack file as it is. Raises InvalidFile with every mistake."""
     home = ports.who.env("HOME") or "/"
     site = Site(chosen.file, chosen.workspace, home)
-    merged = _merged(ports, chosen.file, home)
+    merged = merged_chain(ports, chosen.file)
     checked = schema.check(merged)
     if checked.keys.default:
         refuse_two(defaults(ports, chosen.workspace))
@@ -65,9 +65,10 @@ def require(stack: ResolvedStack, verb: str) -> None:
         raise InvalidFile([replace(problem, where=Where(stack.file)) for problem in refusals])
 
 
-def _merged(ports: Ports, file: str, home: str) -> Merged:
+def merged_chain(ports: Ports, file: str) -> Merged:
     """The file and all that it extends, most basic first. A cycle is refused with the whole chain."""
-    chain: list[Document] = []
+    home = ports.who.env("HOME") or "/"
+    documents: list[Document] = []
     files: list[str] = []
     folders: dict[str, str] = {}
     asked_at: tuple[Where, str] | None = None
@@ -77,13 +78,13 @@ def _merged(ports: Ports, file: str, home: str) -> Merged:
             raise InvalidFile([Problem(f"goes in a circle: {names}", asked_at and asked_at[0], "extends")])
         document = _document(ports, file, asked_at)
         files.append(file)
-        chain.append(document)
+        documents.append(document)
         folders[document.file] = posixpath.dirname(file)
         base, problem = extends_of(document)
         if problem:
             raise InvalidFile([problem])
         if base is None:
-            return merge(chain[::-1], folders)
+            return merge(documents[::-1], folders)
         asked_at = (document.marks[("extends",)].value, base)
         file = absolute(base, posixpath.dirname(file), home)
 

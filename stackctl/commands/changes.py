@@ -1,0 +1,121 @@
+"""Changes to files that people keep: planned whole, shown as a diff, then written all or none.
+
+A file is written only while it is as it was when the change was planned. Which file of a stack holds a patch's line,
+and which other stacks read the same file, is found here; what the line becomes is decided in core/stack/edit.py.
+"""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from stackctl.commands.gather import merged_chain
+from stackctl.commands.workspace import Chosen, shown, stack_files
+from stackctl.core.stack.edit import StackFile
+from stackctl.core.stack.merge import Merged
+from stackctl.core.stack.source import Path
+from stackctl.errors import StackctlError, UsageError
+from stackctl.ports import Files, Ports
+
+
+@dataclass(frozen=True)
+class Change:
+    """One file. `path` is absolute, `file` as messages show it. None before: it is new; None after: it goes."""
+
+    path: str
+    file: str
+    before: bytes | None
+    after: bytes | None
+
+
+def holder(ports: Ports, chosen: Chosen, name: str) -> str:
+    """The absolute path of the file, of those that the stack extends, which lists the patch. Raises UsageError."""
+    merged = merged_chain(ports, chosen.file)
+    names = merged.value.get("patches")
+    names = names if isinstance(names, list) else []
+    if name not in names:
+        raise UsageError(f"the queue of {shown(ports, chosen.file)} has no patch {name}")
+    return _holder(merged, ("patches", names.index(name)))
+
+
+def base_holder(ports: Ports, chosen: Chosen, key: str = "pypi") -> str:
+    """The absolute path of the file that says `base.KEY` for the stack. Raises UsageError."""
+    merged = merged_chain(ports, chosen.file)
+    if ("base", key) not in merged.marks:
+        raise UsageError(f"{shown(ports, chosen.file)} has no `base.{key}`")
+    return _holder(merged, ("base", key))
+
+
+def _holder(merged: Merged, path: Path) -> str:
+    file = merged.where(path).file
+    return posixpath.join(merged.folders[file], posixpath.basename(file))
+
+
+def readers(ports: Ports, workspace: str, path: str) -> tuple[str, ...]:
+    """The stack files of the workspace that are this file or extend it; those that cannot be read are left out."""
+    found = []
+    for file in stack_files(ports, workspace):
+        with suppress(StackctlError):
+            merged = merged_chain(ports, file)
+            if path in {posixpath.join(folder, posixpath.basename(one)) for one, folder in merged.folders.items()}:
+                found.append(file)
+    return tuple(found)
+
+
+def change_stack(ports: Ports, path: str, edit: Callable[[StackFile], StackFile]) -> Change:
+    """A stack file as `edit` makes it. Raises InvalidFile with the place where that is not possible."""
+    before = ports.files.read(path)
+    return Change(path, shown(ports, path), before, edit(StackFile(shown(ports, path), before)).data)
+
+
+def as_diff(changes: Iterable[Change]) -> str:
+    """What would be written, as one diff; bytes that are no UTF-8 come through."""
+    return "".join(line for change in changes for line in _diff(change))
+
+
+def _diff(change: Change) -> Iterator[str]:
+    if change.before == change.after:
+        return
+    old = "/dev/null" if change.before is None else f"a/{change.file.lstrip('/')}"
+    new = "/dev/null" if change.after is None else f"b/{change.file.lstrip('/')}"
+    for line in difflib.unified_diff(_lines(change.before), _lines(change.after), old, new):
+        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+def _lines(data: bytes | None) -> list[str]:
+    parts = (data or b"").decode("utf-8", "surrogateescape").split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def write_changes(ports: Ports, changes: Sequence[Change]) -> None:
+    """Write all of them. When one cannot be written, or Ctrl-C comes, those before it are as they were.
+
+    Raises StackctlError, and writes nothing, when a file is not as it was when its change was planned.
+    """
+    moved = [change.file for change in changes if _now(ports.files, change.path) != change.before]
+    if moved:
+        raise StackctlError(f"changed meanwhile, so nothing is written: {', '.join(moved)}", "Run the command again.")
+    done: list[Change] = []
+    try:
+        for change in changes:
+            done.append(change)
+            _put(ports.files, change.path, change.after)
+    except BaseException:
+        for change in reversed(done):
+            if _now(ports.files, change.path) == change.after:
+                _put(ports.files, change.path, change.before)
+        raise
+
+
+def _put(files: Files, path: str, data: bytes | None) -> None:
+    if data is None:
+        files.remove(path)
+    else:
+        files.write(path, data)
+
+
+def _now(files: Files, path: str) -> bytes | None:
+    return files.read(path) if files.exists(path) else None
