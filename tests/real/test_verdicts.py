@@ -7,7 +7,7 @@ import pytest
 from tests.real.conftest import Cli
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(2400)]
-BAD = ["detokenizer-by-length", "reuse-tool-parser"]  # two of the five; tests/bench/cpu_table.py tries them all
+BAD = ["reuse-tool-parser"]  # the bisect has another; tests/bench/cpu_table.py tries all five
 
 
 def test_the_good_queue_is_clean_at_sixty(cli: Cli, stack: str) -> None:
