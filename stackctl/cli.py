@@ -36,15 +36,16 @@ def cli() -> None:
 
 @cli.command()
 @click.option("--locked", is_flag=True, help="Fail when the stack differs from its lock file.")
+@click.option("--strict", is_flag=True, help="Fail where it would warn (exit 2).")
 @selects
 @click.pass_obj
-def check(app: App, selection: Selection, locked: bool) -> int:
-    """Validate a stack: keys, patches, ports, cards, scripts."""
+def check(app: App, selection: Selection, locked: bool, strict: bool) -> int:
+    """Validate a stack: keys, patches and their headers, ports, cards, scripts."""
     from stackctl.commands.check import CheckRequest
     from stackctl.commands.check import check as run
     from stackctl.output.stack import show_check
 
-    return app.show(run(app.ports, CheckRequest(selection, locked)), show_check)
+    return app.show(run(app.ports, CheckRequest(selection, locked, strict)), show_check)
 
 
 @cli.command()

@@ -76,7 +76,8 @@ class Composer:
 
     @staticmethod
     def _patch(name: PatchName) -> Patch:
-        header = Header(f"Title of {name}", None, None, "")
+        trailers = (("Area", "tests"), ("Why", "It is a test."), ("Upstream", "Pending"), ("Remove-when", "never"))
+        header = Header(f"Title of {name}", "A <a@b>", "2026-03-02T09:00:00+00:00", "", trailers)
         return Patch(name, f"{name}.patch", b"", Digest("0" * 64), header, ())
 
 

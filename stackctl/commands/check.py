@@ -5,7 +5,7 @@ Mistakes raise; what it returns is a stack that could be deployed, with what sho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from stackctl.commands.base import requires
@@ -19,19 +19,21 @@ from stackctl.commands.workspace import shown
 from stackctl.core.base.requires import asked_for
 from stackctl.core.environment.lockfile import FREE
 from stackctl.core.names import PatchName, ReleaseId, TreeId
-from stackctl.core.patches.values import Need, Offset, Patch, Queue
+from stackctl.core.patches.lint import lint
+from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree, Queue
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 from stackctl.core.stack.variant import fallen
-from stackctl.errors import Problem, Where
+from stackctl.errors import InvalidFile, Problem, Where
 from stackctl.ports import Ports
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """`locked`: fail when the lock file says something else."""
+    """`locked`: fail when the lock file says something else. `strict`: warnings are mistakes."""
 
     selection: Selection
     locked: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,14 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
     if request.locked:
         compare(ports, stack, tree, parts.after)
     needs = parts.queue(ports, stack).needs
+    warnings = (
+        *stack.warnings,
+        *torch_warnings(ports, stack, tree.base),
+        *_idle_sources(stack, tree),
+        *header_warnings(ports, stack, tree.patches),
+    )
+    if request.strict and warnings:
+        raise InvalidFile(warnings, "without --strict these are warnings")
     return CheckResult(
         stack=stack.name,
         file=stack.file,
@@ -92,11 +102,26 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
         release=made.id,
         patches=tuple(_line(patch, tree.patches, needs) for patch in tree.patches),
         offsets=tree.offsets,
-        warnings=stack.warnings + torch_warnings(ports, stack, tree.base),
+        warnings=warnings,
         unsupported=stack.unsupported,
         instances=tuple(_instances(stack)),
         locked=request.locked,
     )
+
+
+def header_warnings(ports: Ports, stack: ResolvedStack, patches: Sequence[Patch]) -> tuple[Problem, ...]:
+    """What the headers of these patches lack, each with its place."""
+    files = ports.files.walk(f"{stack.workspace}/patches") if patches else ()
+    known = {PatchName(file.removesuffix(".patch")) for file in files if file.endswith(".patch")}
+    return tuple(problem for patch in patches for problem in lint(patch, known))
+
+
+def _idle_sources(stack: ResolvedStack, tree: PatchedTree) -> Iterator[Problem]:
+    used = {patch.source for patch in tree.patches}
+    for name in stack.sources:
+        if name not in used:
+            hint = f"`Source: {name}` in a patch says so; without one, take the source out."
+            yield Problem("SOURCE-UNUSED: no patch is for it", Where(stack.file), f"sources.{name}", hint)
 
 
 def torch_warnings(ports: Ports, stack: ResolvedStack, tree: TreeId) -> tuple[Problem, ...]:

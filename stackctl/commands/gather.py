@@ -13,6 +13,7 @@ from dataclasses import replace
 from stackctl.commands.selection import Selection
 from stackctl.commands.workspace import SUFFIXES, Chosen, choose, defaults, refuse_two, shown
 from stackctl.core.names import PatchName
+from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.stack import checks, elements, schema, unsupported
 from stackctl.core.stack.merge import Merged, dotted, extends_of, merge
 from stackctl.core.stack.model import StackKeys
@@ -20,7 +21,6 @@ from stackctl.core.stack.resolve import MISSING, Found, Site, Wanted, absolute, 
 from stackctl.core.stack.resolved import ResolvedStack, Variant
 from stackctl.core.stack.source import Document, in_order, parse
 from stackctl.core.stack.view import View
-from stackctl.core.stack.wording import PATCH_PART
 from stackctl.errors import InvalidFile, Problem, StackctlError, UsageError, Where
 from stackctl.ports import Ports
 
@@ -161,10 +161,10 @@ def _added(ports: Ports, files: Sequence[str]) -> dict[PatchName, str]:
         if not ports.files.exists(path) or ports.files.is_dir(path):
             raise UsageError(f"there is no patch file {text}", "--with takes the path of a .patch file")
         stem = posixpath.basename(path).removesuffix(".patch")
-        if not PATCH_PART.fullmatch(stem):
-            raise UsageError(f"{text} cannot name a patch", "call the file by letters, digits, `.`, `_` and `-`")
         name = PatchName(ADDED + stem)
         if name in added:
             raise UsageError(f"two patches are called {name}: {added[name]} and {path}", "rename one of the files")
         added[name] = path
     return added
+        if fault := patch_name_fault(name):
+            raise UsageError(f"{text} cannot name a patch: {name} {fault}", "rename the file")

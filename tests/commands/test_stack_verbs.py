@@ -17,8 +17,8 @@ from stackctl.commands.render import RenderRequest, RenderResult, render
 from stackctl.commands.selection import Selection
 from stackctl.core.deploy.values import Release
 from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.values import Need
-from stackctl.core.stack.resolved import PythonSpec
+from stackctl.core.patches.values import Header, Need, PatchedTree
+from stackctl.core.stack.resolved import PythonSpec, ResolvedStack
 from stackctl.errors import InvalidFile, StackctlError, UsageError
 from stackctl.ports import Git, Ports
 from tests.workspaces import MAIN, SMALL, Composer, ports_of
@@ -189,3 +189,40 @@ def test_a_module_on_the_path_must_be_text() -> None:
     stack = replace(load(ports_of(FILES), MAIN), python=PythonSpec(paths=("/ws/x",)))
     with pytest.raises(StackctlError, match=r"/ws/x/b\.py: not UTF-8 text"):
         path_files(ports, stack)
+
+
+def test_check_tells_what_a_header_lacks_and_strict_refuses_it() -> None:
+    bare = Composer()
+    header = Header("Title", "A <a@b>", "2026-03-02T09:00:00+00:00", "", (("Conflicts", "t/c"),), (7,), (), 8)
+
+    def compose(ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedTree]:
+        taken, tree = bare.compose(ports, stack)
+        return taken, replace(tree, patches=tuple(replace(patch, header=header) for patch in tree.patches[:1]))
+
+    files = {**FILES, "stacks/main.yaml": SMALL + "patches: [t/a]\n"}
+    parts = Parts(compose, bare.queue, bare.after)
+    result = check(ports_of(files), CheckRequest(MAIN), parts)
+    assert [str(warning) for warning in result.warnings] == [
+        "t/a.patch:7: HEADER-NAME: `Conflicts: t/c`: patches/ has no such patch",
+        *(
+            f"t/a.patch:8: HEADER-MISSING: no `{key}:` among the trailers above `---`"
+            for key in ("Area", "Why", "Upstream", "Remove-when")
+        ),
+    ]
+    with pytest.raises(InvalidFile) as caught:
+        check(ports_of(files), CheckRequest(MAIN, strict=True), parts)
+    assert caught.value.problems == result.warnings
+    assert caught.value.exit_code == 2
+    sound = check(ports_of(files), CheckRequest(MAIN, strict=True), Parts(bare.compose, bare.queue, bare.after))
+    assert not sound.warnings
+
+
+def test_check_warns_of_a_source_that_no_patch_is_for() -> None:
+    files = {"stacks/main.yaml": SMALL + "sources: {flash: {path: flash}}\n"}
+    (warning,) = checked(ports_of(files)).warnings
+    assert str(warning) == "stacks/main.yaml: sources.flash: SOURCE-UNUSED: no patch is for it"
+
+
+def test_the_base_is_no_other_source() -> None:
+    with pytest.raises(InvalidFile, match=r"sources\.sglang: `sglang` is the source that `base` pins"):
+        load(ports_of({"stacks/main.yaml": SMALL + "sources: {sglang: {path: flash}}\n"}), MAIN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stackctl.core.names import SGLANG
+from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.stack import layout, wording
 from stackctl.core.stack.merge import did_you_mean, dotted
 from stackctl.core.stack.model import BaseKeys
@@ -115,12 +116,17 @@ def _patches(view: View) -> Iterator[Problem]:
         if name.endswith(".patch"):
             right = name.removesuffix(".patch").removeprefix("patches/")
             yield view.problem(path, f"`{name}` is a file", f"write its name: `{right}`")
-        elif not all(wording.PATCH_PART.fullmatch(part) for part in name.split("/")):
-            yield view.problem(path, f"`{name}` is no name of a patch", "topic/name: letters, digits, `.`, `_`, `-`")
-        if name in first:
-            line = view.merged.where(("patches", first[name])).line
-            yield view.problem(path, f"patch `{name}` is given twice, first in line {line}")
-        first.setdefault(name, index)
+        elif fault := patch_name_fault(name):
+            yield view.problem(path, f"`{name}` is no name of a patch: it {fault}", "write topic/name, as of a file")
+        if name.casefold() in first:
+            there = first[name.casefold()]
+            line, other = view.merged.where(("patches", there)).line, view.keys.patches[there]
+            if name == other:
+                yield view.problem(path, f"patch `{name}` is given twice, first in line {line}")
+            else:
+                message = f"`{name}` and `{other}` of line {line} are one file where case does not count"
+                yield view.problem(path, message, "rename one of the two")
+        first.setdefault(name.casefold(), index)
 
 
 def _references(view: View) -> Iterator[Problem]:

@@ -13,7 +13,6 @@ from stackctl.core.stack.resolved import Instance, ResolvedStack
 from stackctl.core.stack.source import Path
 from stackctl.errors import Problem
 
-PATCH_PART = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]*")
 FLAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 ENGINE_MADE = {
     "model-path": "model.path",

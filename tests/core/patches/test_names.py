@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
 
-from stackctl.core.patches.names import name_fault
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stackctl.core.patches.names import name_fault, patch_name_fault
 
 
 @pytest.mark.parametrize(
@@ -40,3 +44,25 @@ def test_refused(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", ["a", "a/b.py", ".gitignore", "x.git/y", "legit/~1", "größe/a b.py", "...", "a..b"])
 def test_allowed(name: str) -> None:
     assert name_fault(name) is None
+
+
+@pytest.mark.parametrize("name", ["a", "topic/name", "t/a_b-c.d", "A/b/c", "t/_x", "1/2"])
+def test_names_of_patches(name: str) -> None:
+    assert patch_name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "/a", "a/", "a//b", "a b", "a\n", "a:b", "ä", ".a", "t/.a", "-a", "t/-a", "a..b", "../a", "a.", "a./b",
+     "a.lock", "a.LOCK/b", "a@{b", "a~1", "a^", "a?", "a*", "a[", "a\\b"],
+)  # fmt: skip
+def test_names_that_no_patch_may_have(name: str) -> None:
+    assert patch_name_fault(name)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.sampled_from("aB.-_/0l@{~lock"), max_size=8))
+def test_git_takes_every_name_as_a_ref(name: str) -> None:
+    if patch_name_fault(name) is None:
+        assert subprocess.run(["git", "check-ref-format", f"refs/patches/{name}"], check=False).returncode == 0
