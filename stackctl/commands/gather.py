@@ -162,9 +162,9 @@ def _added(ports: Ports, files: Sequence[str]) -> dict[PatchName, str]:
             raise UsageError(f"there is no patch file {text}", "--with takes the path of a .patch file")
         stem = posixpath.basename(path).removesuffix(".patch")
         name = PatchName(ADDED + stem)
+        if fault := patch_name_fault(name):
+            raise UsageError(f"{text} cannot name a patch: {name} {fault}", "rename the file")
         if name in added:
             raise UsageError(f"two patches are called {name}: {added[name]} and {path}", "rename one of the files")
         added[name] = path
     return added
-        if fault := patch_name_fault(name):
-            raise UsageError(f"{text} cannot name a patch: {name} {fault}", "rename the file")
