@@ -6,7 +6,7 @@ Every call that can wait has a timeout in seconds. Errors are StackctlError with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -137,6 +137,10 @@ class Git(Protocol):
         ...
 
     def list(self, tree: TreeId) -> tuple[TreeEntry, ...]: ...
+
+    def words(self, tree: TreeId, words: Collection[str]) -> frozenset[str]:
+        """Those of the words (letters, digits, `_`) that a Python file of the tree has."""
+        ...
 
     def diff(self, old: TreeId, new: TreeId, *, stat: bool = False) -> str: ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,6 +11,7 @@ from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read, apply_patches, compose, judge, read_queue
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.depend import closure
+from stackctl.core.patches.graph import closures
 from stackctl.core.patches.inventory import Row, inventory, needed_by, needs_of, remarks
 from stackctl.core.patches.values import Header, Need, Offset, Patch, PatchedTree, Queue
 from stackctl.core.stack.resolved import ResolvedStack
@@ -21,10 +22,13 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class PatchList:
+    """`closures`, if asked for: each patch and all that it needs, without itself, in the order of the queue."""
+
     stack: str
     variant: str
     base: TreeId
     rows: tuple[Row, ...]
+    closures: Mapping[PatchName, tuple[PatchName, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,18 +94,19 @@ class VerifyReport:
         return 0 if self.regrouped in (self.tree, None) else 1
 
 
-def list_patches(ports: Ports, selection: Selection) -> PatchList:
+def list_patches(ports: Ports, selection: Selection, closure: bool = False) -> PatchList:
     """The queue in order. Raises InvalidFile for broken patch files; conflicts are in the rows."""
-    stack, read, patches = _read(ports, selection)
+    stack, read, patches = taken_patches(ports, selection)
     names = {patch.name for patch in patches}
     rows = tuple(row for row in inventory(read.queue) if row.name in names)
-    return PatchList(stack.name, str(stack.variant), read.queue.base, rows)
+    found = closures([row.name for row in rows], read.queue.needs) if closure else None
+    return PatchList(stack.name, str(stack.variant), read.queue.base, rows, found)
 
 
 def show_patch(ports: Ports, name: str, selection: Selection) -> ShownPatch:
     """One patch of the stack. Raises UsageError when the queue has none of that name."""
     queue = read_queue(ports, load(ports, selection)).queue
-    patch = _named(queue, name)
+    patch = named_patch(queue, name)
     return ShownPatch(
         next(row for row in inventory(queue) if row.name == patch.name),
         patch.file,
@@ -124,7 +129,7 @@ def diff_queue(ports: Ports, selection: Selection, stat: bool = False) -> QueueD
 
 def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
     """Each patch alone with what it needs, and the whole in two orders. Conflicts are told, not raised."""
-    stack, read, patches = _read(ports, selection)
+    stack, read, patches = taken_patches(ports, selection)
     walk = judge(read, patches)
     moved = [Offset(each.patch, each.file, each.hunk, each.at, each.offset) for each in walk.landings if each.offset]
     verdicts: list[PatchVerdict] = []
@@ -146,7 +151,7 @@ def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
     return VerifyReport(stack.name, str(stack.variant), read.queue.base, tuple(verdicts), whole, regrouped)
 
 
-def _read(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Read, list[Patch]]:
+def taken_patches(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Read, list[Patch]]:
     """The stack without what is left out, the whole queue as read, and those patches of it that are left."""
     stack = load(ports, selection)
     read = read_queue(ports, stack)
@@ -154,7 +159,8 @@ def _read(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Read, list
     return taken, read, [patch for patch in read.queue.patches if patch.name in taken.patches]
 
 
-def _named(queue: Queue, name: str) -> Patch:
+def named_patch(queue: Queue, name: str) -> Patch:
+    """The patch that is meant: by its name, `patch:NAME` or its file. Raises UsageError when the queue has none."""
     wanted = name.removesuffix(".patch").removeprefix("patches/").removeprefix("patch:")
     found = next((patch for patch in queue.patches if patch.name == wanted), None)
     if found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -96,6 +96,15 @@ class GitStore:
     def list(self, tree: TreeId) -> tuple[TreeEntry, ...]:
         out = self._sealed.git("ls-tree", "-r", "-z", "--long", tree).out
         return tuple(_entry(line) for line in out.split(b"\0") if line)
+
+    def words(self, tree: TreeId, words: Collection[str]) -> frozenset[str]:
+        asked = [option for word in sorted(words) for option in ("-e", word)]
+        if not asked:
+            return frozenset()
+        said = self._sealed.git("grep", "-h", "-o", "-w", "-F", *asked, tree, "--", "*.py", fail=False)
+        if said.code > 1:  # 1: none is there
+            raise failure("grep", said.err)
+        return frozenset(said.out.decode().split())
 
     def diff(self, old: TreeId, new: TreeId, *, stat: bool = False) -> str:
         shape = ("--stat",) if stat else ("-p", "-U3")
