@@ -14,14 +14,16 @@ def patches() -> None:
 
 
 @patches.command("list")
+@click.option("--closure", is_flag=True, help="Needs over any number of steps.")
+@click.option("--source", metavar="NAME", help="Only those for this source tree.")
 @selects
 @click.pass_obj
-def patches_list(app: App, selection: Selection) -> int:
+def patches_list(app: App, selection: Selection, closure: bool, source: str | None) -> int:
     """The patches in order: title, area, size, upstream, needs."""
     from stackctl.commands.patches import list_patches
     from stackctl.output.patches import show_list
 
-    return app.show(list_patches(app.ports, selection), show_list)
+    return app.show(list_patches(app.ports, selection, closure, source), show_list)
 
 
 @patches.command("show")

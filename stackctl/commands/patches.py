@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read, apply_patches, compose, judge, read_queue
-from stackctl.core.names import PatchName, TreeId
+from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.graph import closures
 from stackctl.core.patches.inventory import Row, inventory, needed_by, needs_of, remarks
-from stackctl.core.patches.values import Header, Need, Offset, Patch, PatchedTree, Queue
+from stackctl.core.patches.values import Header, Need, Offset, Patch, PatchedTree, Queue, SourceTree
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.variant import leave_out
 from stackctl.errors import PatchConflict, UsageError
@@ -22,13 +23,17 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class PatchList:
-    """`closures`, if asked for: each patch and all that it needs, without itself, in the order of the queue."""
+    """`base` is the tree of sglang.
+
+    `closures`, if asked for: each patch and all that it needs, without itself, in the order of the queue.
+    """
 
     stack: str
     variant: str
     base: TreeId
     rows: tuple[Row, ...]
     closures: Mapping[PatchName, tuple[PatchName, ...]] | None = None
+    sources: Mapping[str, TreeId] = field(default_factory=dict)  # trees of the other sources, before any patch
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,14 @@ class ShownPatch:
 
 @dataclass(frozen=True)
 class QueueDiff:
+    """`text` has the diff of each source; before those of other sources than sglang stands a line that says so."""
+
     stack: str
     variant: str
     base: TreeId
     tree: TreeId
     text: str
+    sources: Mapping[str, SourceTree] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,13 +78,15 @@ class PatchVerdict:
     reason: str | None = None
     hint: str | None = None
     remarks: tuple[str, ...] = ()
+    source: str = SGLANG
 
 
 @dataclass(frozen=True)
 class VerifyReport:
     """`tree`: of the whole queue; `regrouped`: of the same patches, each right after what it needs.
 
-    `regrouped` is None where that order is not possible: a hunk at the edge of a file cannot be taken later.
+    `regrouped` is None where that order is not possible: a hunk at the edge of a file cannot be taken later. `sources`:
+    both for each other source.
     """
 
     stack: str
@@ -85,22 +95,30 @@ class VerifyReport:
     verdicts: tuple[PatchVerdict, ...]
     tree: TreeId | None
     regrouped: TreeId | None
+    sources: Mapping[str, tuple[TreeId | None, TreeId | None]] = field(default_factory=dict)
 
     @property
     def exit(self) -> int:
-        """3 with a conflict; 1 when the order of independent patches changes the tree."""
+        """3 with a conflict; 1 when the order of independent patches changes a tree."""
         if any(verdict.verdict == "conflict" for verdict in self.verdicts):
             return PatchConflict.exit_code
-        return 0 if self.regrouped in (self.tree, None) else 1
+        pairs = ((self.tree, self.regrouped), *self.sources.values())
+        return 0 if all(regrouped in (tree, None) for tree, regrouped in pairs) else 1
 
 
-def list_patches(ports: Ports, selection: Selection, closure: bool = False) -> PatchList:
-    """The queue in order. Raises InvalidFile for broken patch files; conflicts are in the rows."""
+def list_patches(ports: Ports, selection: Selection, closure: bool = False, source: str | None = None) -> PatchList:
+    """The queue in order, or those patches of it that are for `source`.
+
+    Raises InvalidFile for broken patch files; conflicts are in the rows.
+    """
     stack, read, patches = taken_patches(ports, selection)
-    names = {patch.name for patch in patches}
+    if source not in (None, SGLANG, *stack.sources):
+        declared = ", ".join((SGLANG, *stack.sources))
+        raise UsageError(f"{stack.name} has no source {source}", f"Its sources: {declared}.")
+    names = {patch.name for patch in patches if source in (None, patch.source)}
     rows = tuple(row for row in inventory(read.queue) if row.name in names)
     found = closures([row.name for row in rows], read.queue.needs) if closure else None
-    return PatchList(stack.name, str(stack.variant), read.queue.base, rows, found)
+    return PatchList(stack.name, str(stack.variant), read.queue.base, rows, found, read.queue.sources)
 
 
 def show_patch(ports: Ports, name: str, selection: Selection) -> ShownPatch:
@@ -124,7 +142,11 @@ def diff_queue(ports: Ports, selection: Selection, stat: bool = False) -> QueueD
     """The whole queue against the base as one diff. Raises PatchConflict."""
     stack, tree = compose(ports, load(ports, selection))
     text = ports.git.diff(tree.base, tree.tree, stat=stat)
-    return QueueDiff(stack.name, str(stack.variant), tree.base, tree.tree, text)
+    for name, source in tree.sources.items():
+        if source.tree != source.base:
+            text += f"# source {name}: {source.base[:12]}..{source.tree[:12]}\n"
+            text += ports.git.diff(source.base, source.tree, stat=stat)
+    return QueueDiff(stack.name, str(stack.variant), tree.base, tree.tree, text, tree.sources)
 
 
 def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
@@ -138,17 +160,28 @@ def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
         fault = walk.faults.get(patch.name)
         if fault:
             problem = fault.problem()
-            verdict = PatchVerdict(patch.name, "conflict", (), reason=str(problem), hint=problem.hint)
+            verdict = PatchVerdict(
+                patch.name, "conflict", (), reason=str(problem), hint=problem.hint, source=patch.source
+            )
         else:
             offsets = tuple(offset for offset in moved if offset.patch == patch.name)
             verdict = _alone(ports, read, patch, offsets)
         verdicts.append(verdict)
-    whole, regrouped = None, None
+    found = {}
     if not any(verdict.verdict == "conflict" for verdict in verdicts):
-        whole = apply_patches(ports, read, patches).tree
-        order = _regrouped(read.queue, patches)
-        regrouped = None if judge(read, order).faults else apply_patches(ports, read, order).tree
-    return VerifyReport(stack.name, str(stack.variant), read.queue.base, tuple(verdicts), whole, regrouped)
+        found = _in_two_orders(ports, read, patches)
+    whole, regrouped = found.pop(SGLANG, (None, None))
+    return VerifyReport(stack.name, str(stack.variant), read.queue.base, tuple(verdicts), whole, regrouped, found)
+
+
+def _in_two_orders(
+    ports: Ports, read: Read, patches: Sequence[Patch]
+) -> dict[str, tuple[TreeId | None, TreeId | None]]:
+    """The tree of each source, and that of the same patches regrouped; None where that order is not possible."""
+    whole = apply_patches(ports, read, patches).trees
+    order = _regrouped(read.queue, patches)
+    regrouped = {} if judge(read, order).faults else apply_patches(ports, read, order).trees
+    return {name: (tree, regrouped.get(name)) for name, tree in whole.items()}
 
 
 def taken_patches(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Read, list[Patch]]:
@@ -174,12 +207,13 @@ def _alone(ports: Ports, read: Read, patch: Patch, offsets: tuple[Offset, ...]) 
     names = closure(read.queue.needs, [patch.name])
     chosen = [each for each in read.queue.patches if each.name in names]
     listed = tuple(each.name for each in chosen)
+    about: dict[str, Any] = {"remarks": remarks(patch), "source": patch.source}
     try:
         tree: PatchedTree = apply_patches(ports, read, chosen)
     except PatchConflict as error:
-        return PatchVerdict(patch.name, "conflict", listed, reason=str(error), hint=error.hint, remarks=remarks(patch))
+        return PatchVerdict(patch.name, "conflict", listed, reason=str(error), hint=error.hint, **about)
     word = "offset" if offsets else "clean"
-    return PatchVerdict(patch.name, word, listed, tree.tree, offsets, remarks=remarks(patch))
+    return PatchVerdict(patch.name, word, listed, tree.trees[patch.source], offsets, **about)
 
 
 def _regrouped(queue: Queue, patches: Sequence[Patch]) -> list[Patch]:

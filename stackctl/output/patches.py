@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from stackctl.commands.patches import PatchList, PatchVerdict, QueueDiff, ShownPatch, VerifyReport
+from stackctl.core.names import SGLANG, PatchName
+from stackctl.core.patches.inventory import Row
 from stackctl.core.patches.values import Need
 from stackctl.output.console import Console
 
@@ -19,14 +21,19 @@ def show_list(console: Console, result: PatchList) -> None:
     if console.width < NARROW:
         _show_lines(console, result)
         return
-    table = console.table(">#", "patch", "title", "area", ">files", ">+", ">-", "upstream", "needs")
+    several = bool(result.sources)
+    columns = ("source",) if several else ()
+    table = console.table(
+        ">#", "patch", *columns, "title", "area", ">files", ">+", ">-", "upstream", _needs_head(result)
+    )
     table.columns[1].overflow = "fold"  # a name must be there to be copied
     for row in result.rows:
-        needs = ", ".join(row.needs)
+        needs = ", ".join(_needs(result, row))
         state = row.conflict or row.upstream or "not said"
         numbers = (str(row.files), str(row.added), str(row.removed))
+        source = (row.source,) if several else ()
         table.add_row(
-            str(row.order), row.name, row.title or "no title", row.area or "not said", *numbers, state, needs,
+            str(row.order), row.name, *source, row.title or "no title", row.area or "not said", *numbers, state, needs,
             style="red" if row.conflict else None,
         )  # fmt: skip
     console.print(table)
@@ -38,11 +45,20 @@ def _show_lines(console: Console, result: PatchList) -> None:
             f"{row.order}  {row.name}  +{row.added} -{row.removed} in {row.files} file{'s'[: row.files != 1]}"
         )
         console.print(f"   {row.title or 'no title'}")
-        console.print(f"   {row.area or 'no area'}, upstream {row.upstream or 'not said'}")
-        if row.needs:
-            console.print(f"   needs {', '.join(row.needs)}")
+        source = f"for {row.source}, " if result.sources else ""
+        console.print(f"   {source}{row.area or 'no area'}, upstream {row.upstream or 'not said'}")
+        if _needs(result, row):
+            console.print(f"   {_needs_head(result)} {', '.join(_needs(result, row))}")
         if row.conflict:
             console.print(f"   {row.conflict}", style="red")
+
+
+def _needs_head(result: PatchList) -> str:
+    return "needs" if result.closures is None else "needs in all"
+
+
+def _needs(result: PatchList, row: Row) -> tuple[PatchName, ...]:
+    return row.needs if result.closures is None else result.closures[row.name]
 
 
 def show_patch(console: Console, result: ShownPatch) -> None:
@@ -51,6 +67,7 @@ def show_patch(console: Console, result: ShownPatch) -> None:
         f"{result.row.name}: patch {result.row.order} of the queue, +{result.row.added} -{result.row.removed}",
         f"file: {result.file}",
         f"sha256: {result.row.sha256}",
+        *([f"source: {result.row.source}"] if result.row.source != SGLANG else []),
         f"strip level: {result.strip}",
         *(f"needs {need.needs}: {_why(need)}" for need in result.needs),
         *(f"needed by {need.patch}: {_why(need)}" for need in result.needed_by),
@@ -87,19 +104,21 @@ def show_verify(console: Console, result: VerifyReport) -> None:
         _show_verdict(console, verdict)
     if result.tree is None:
         console.print("the queue does not apply as a whole", style="red")
-    elif result.regrouped is None:
-        console.print(f"tree {result.tree}; another order is not possible at the edges of a file", style="green")
-    elif result.tree == result.regrouped:
-        console.print(f"tree {result.tree}, the same in another order of independent patches", style="green")
-    else:
-        console.print(
-            f"tree {result.tree}, but {result.regrouped} in another order: a need is not declared", style="red"
-        )
+        return
+    for name, (tree, regrouped) in {"": (result.tree, result.regrouped), **result.sources}.items():
+        what = f"{name} tree {tree}".strip()
+        if regrouped is None:
+            console.print(f"{what}; another order is not possible at the edges of a file", style="green")
+        elif tree == regrouped:
+            console.print(f"{what}, the same in another order of independent patches", style="green")
+        else:
+            console.print(f"{what}, but {regrouped} in another order: a need is not declared", style="red")
 
 
 def _show_verdict(console: Console, verdict: PatchVerdict) -> None:
     others = [name for name in verdict.closure if name != verdict.name]
     needs = f"  with {', '.join(others)}" if others else ""
+    needs += f"  for {verdict.source}" if verdict.source != SGLANG else ""
     console.print(f"{verdict.verdict:9} {verdict.name}{needs}", style=STYLES[verdict.verdict])
     if verdict.reason:
         console.print(f"          {verdict.reason}")

@@ -45,7 +45,15 @@ def test_list(bench: Bench) -> None:
     ]
     assert [row.needs for row in result.rows] == [(), (), ("t/one",)]
     assert {(row.area, row.upstream, row.remarks) for row in result.rows} == {
-        ("tests", "Pending", ("no-author", "no-date", "no-index-line"))
+        (
+            "tests",
+            "Pending",
+            (
+                "line 1: HEADER-MISSING: no `From:`",
+                "line 1: HEADER-MISSING: no `Date:`",
+                "line 8: NO-INDEX-LINE: without ids of blobs there is no 3-way merge",
+            ),
+        )
     }
     assert json.loads(json.dumps(jsonable(result)))["rows"][2]["needs"] == ["t/one"]
 

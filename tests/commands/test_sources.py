@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console as RichConsole
 
+from stackctl.commands.patches import diff_queue, list_patches, show_patch, verify_queue
+from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose, read_queue, tree_after_each
 from stackctl.core.names import PatchName
 from stackctl.core.patches.values import Need, SourceTree
 from stackctl.core.stack import lock as locking
 from stackctl.core.stack.resolved import PathBase, ResolvedStack
-from stackctl.errors import InvalidFile, PatchConflict, StackctlError
+from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
+from stackctl.output import patches as output
+from stackctl.output.console import Console
 from tests.commands.composing import NUMBERS, Bench
+
+ALL = Selection("s")
 
 
 @pytest.fixture
@@ -132,3 +142,71 @@ def test_a_lock_holds_the_trees_of_all_sources(bench: Bench) -> None:
         (None, tree.tree),
         ("flash", flash.tree),
     ]
+
+
+# --- the verbs that look at a queue
+
+
+@pytest.fixture
+def queue(bench: Bench) -> Bench:
+    bench.edit("t/uses", 20, "uses", needs="f/one (calls what it adds)")
+    bench.stack_file("t/one", "f/one", "t/uses", "f/two")
+    file = bench.workspace / "stacks" / "s.yaml"
+    file.write_text(file.read_text() + "sources: {flash: {path: ../../flash}}\n")
+    return bench
+
+
+def said(show: Callable[[Console, Any], None], value: object, width: int = 160) -> str:
+    console, text = Console(), io.StringIO()
+    console._out = RichConsole(file=text, width=width, markup=False, highlight=False)
+    show(console, value)
+    return text.getvalue()
+
+
+def test_the_list_has_a_column_and_a_filter(queue: Bench) -> None:
+    result = list_patches(queue.ports(), ALL)
+    assert [(row.name, row.source) for row in result.rows] == [
+        ("t/one", "sglang"),
+        ("f/one", "flash"),
+        ("t/uses", "sglang"),
+        ("f/two", "flash"),
+    ]
+    table = said(output.show_list, result).splitlines()
+    assert [line.split()[2] for line in table] == ["source", "sglang", "flash", "sglang", "flash"]
+    assert "for flash, tests, upstream not said" in said(output.show_list, result, 60)
+    assert [row.name for row in list_patches(queue.ports(), ALL, source="flash").rows] == ["f/one", "f/two"]
+    with pytest.raises(UsageError, match="s has no source flush") as caught:
+        list_patches(queue.ports(), ALL, source="flush")
+    assert caught.value.hint == "Its sources: sglang, flash."
+
+
+def test_show_says_the_source_and_needs_across(queue: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    result = show_patch(queue.ports(), "f/one", ALL)
+    assert [need.patch for need in result.needed_by] == ["t/uses"]
+    output.show_patch(Console(), result)
+    assert "# source: flash\n" in capsys.readouterr().out
+
+
+def test_the_diff_of_each_source_after_a_line_that_names_it(queue: Bench) -> None:
+    text = diff_queue(queue.ports(), ALL).text
+    before, line, after = text.partition("# source flash: ")
+    assert line
+    assert ("+one\n" in before, "+ROW 10\n" in before) == (True, False)
+    assert ("+one\n" in after, "+ROW 10\n" in after, "+ROW 20\n" in after) == (False, True, True)
+
+
+def test_verify_proves_each_source(queue: Bench) -> None:
+    report = verify_queue(queue.ports(), ALL)
+    whole = compose(queue.ports(), stack_of(queue, "t/one", "f/one", "t/uses", "f/two"))[1]
+    assert [(each.name, each.verdict, each.closure) for each in report.verdicts] == [
+        ("t/one", "clean", ("t/one",)),
+        ("f/one", "clean", ("f/one",)),
+        ("t/uses", "clean", ("f/one", "t/uses")),
+        ("f/two", "clean", ("f/two",)),
+    ]
+    flash = whole.sources["flash"].tree
+    assert (report.tree, report.regrouped, report.sources) == (whole.tree, whole.tree, {"flash": (flash, flash)})
+    assert report.exit == 0
+    assert report.verdicts[1].alone != report.verdicts[3].alone
+    assert f"flash tree {flash}, the same in another order" in said(output.show_verify, report)
+    assert replace(report, sources={"flash": (flash, whole.tree)}).exit == 1

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stackctl.core.names import Digest, PatchName
+from stackctl.core.names import SGLANG, Digest, PatchName
+from stackctl.core.patches.lint import lint
 from stackctl.core.patches.values import Need, Patch, Queue
-
-REQUIRED = ("Area", "Why", "Upstream")
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Row:
     sha256: Digest
     conflict: str | None = None
     remarks: tuple[str, ...] = ()
+    source: str = SGLANG
 
 
 def inventory(queue: Queue) -> tuple[Row, ...]:
@@ -39,12 +39,8 @@ def inventory(queue: Queue) -> tuple[Row, ...]:
 
 
 def remarks(patch: Patch) -> tuple[str, ...]:
-    """What the header lacks of what a maintainer wants to know, and what the parser warned of."""
-    lacking = [f"no {key}: trailer" for key in REQUIRED if not patch.header.trailer(key)]
-    upstream = " ".join(patch.header.trailer("Upstream"))
-    if not upstream.startswith("Inappropriate") and not patch.header.trailer("Remove-when"):
-        lacking.append("no Remove-when: trailer")
-    return (*lacking, *patch.warnings)
+    """What the lint says of the header, each with its line in the patch file."""
+    return tuple(f"line {one.where.line}: {one.message}" for one in lint(patch) if one.where)
 
 
 def needs_of(needs: Sequence[Need], name: PatchName) -> tuple[Need, ...]:
@@ -73,6 +69,7 @@ def _row(order: int, patch: Patch, queue: Queue) -> Row:
         patch.sha256,
         fault.kind if fault else None,
         remarks(patch),
+        patch.source,
     )
 
 
