@@ -18,6 +18,7 @@ import click
 from stackctl.app import App, selects
 from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
+from stackctl.cli_graph import VERBS as GRAPH_VERBS
 from stackctl.cli_patches import patches
 from stackctl.commands.selection import Selection
 from stackctl.errors import Interrupted, StackctlError
@@ -97,6 +98,8 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
 
 
+for verb in GRAPH_VERBS:
+    patches.add_command(verb)
 for verb in (*VERBS, patches, bisect):
     cli.add_command(verb)
 

@@ -109,7 +109,7 @@ def dot(graph: Graph) -> str:
     lines += [f"  {_quoted(name)};" for name in graph.names]
     for edge in sorted_edges(graph):
         style = ", style=dashed" if edge.reason == HINT else ""
-        place = f"{edge.file or edge.patch}:{edge.line}" if edge.line else edge.file or ""
+        place = f"{edge.file or ''}, line {edge.line} of the patch".lstrip(", ") if edge.line else edge.file or ""
         lines.append(
             f"  {_quoted(edge.patch)} -> {_quoted(edge.needs)} "
             f'[label="{edge.reason}", color="{COLOURS[edge.reason]}", tooltip={_quoted(place)}{style}];'
