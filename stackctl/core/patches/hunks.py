@@ -27,18 +27,26 @@ def read_hunk(lines: Sequence[bytes], at: int, file: str) -> tuple[Hunk, int]:
     left_old, left_new, end = old, new, at + 1
     while left_old > 0 or left_new > 0:
         line = lines[end] if end < len(lines) else b""
-        kind = b" " if line == b"\n" else line[:1]
-        left_old -= kind in b" -" and kind != b""
-        left_new -= kind in b" +" and kind != b""
-        if left_old < 0 or left_new < 0 or (kind not in b" +-" or not kind):
-            if kind == b"\\" and body:
-                body[-1] = body[-1].removesuffix(b"\n")
-                end += 1
-                continue
+        kind = line[:1]
+        if kind == b" ":
+            left_old, left_new = left_old - 1, left_new - 1
+        elif kind == b"+":
+            left_new -= 1
+        elif kind == b"-":
+            left_old -= 1
+        elif line == b"\n":  # an empty line of context that has lost its space
+            line, left_old, left_new = b" \n", left_old - 1, left_new - 1
+        elif kind == b"\\" and body:
+            body[-1] = body[-1].removesuffix(b"\n")
+            end += 1
+            continue
+        else:
             raise Refused(_miscounted(lines, at, (old, new), file))
-        body.append(b" \n" if line == b"\n" else line)
-        numbers.append(end + 1)
+        if left_old < 0 or left_new < 0:
+            raise Refused(_miscounted(lines, at, (old, new), file))
+        body.append(line)
         end += 1
+        numbers.append(end)
     if end < len(lines) and lines[end].startswith(b"\\") and body:
         body[-1] = body[-1].removesuffix(b"\n")
         end += 1

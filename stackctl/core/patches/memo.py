@@ -78,7 +78,7 @@ class Memo:
         for patch in patches:
             if patch.name in self._for_git:
                 return ForGit(patch.name, self._for_git[patch.name])
-        if tuple(patches) == tuple(self._walk.patches):
+        if [patch.name for patch in patches] == [patch.name for patch in self._walk.patches]:
             return Planned(self._trees.tree_id(_changes(self._walk.state)), tuple(self._walk.landings))
         return self._planned(patches)
 

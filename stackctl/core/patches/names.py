@@ -8,14 +8,15 @@ takes for `.git`, or that leaves the tree, is refused everywhere.
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 from stackctl.core.patches.faults import FileKind
 
 # characters that HFS+ ignores when it compares names
 _IGNORED = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 _SHORT_NAME = re.compile(r"git~[0-9]+\Z|gi[0-9a-f]{4}~[0-9]+\Z")
+_CONTROL = re.compile(r"[\\\x00-\x1f\x7f-\x9f]")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _PATCH = re.compile(r"[A-Za-z0-9._/-]+")
 
@@ -28,6 +29,7 @@ class NameFault:
     reason: str
 
 
+@lru_cache(maxsize=4096)  # patches of a queue name the same files
 def name_fault(name: str) -> NameFault | None:
     """What is wrong with the name of a file in a tree, if anything is."""
     if name.startswith("/") or _DRIVE.match(name):
@@ -37,7 +39,7 @@ def name_fault(name: str) -> NameFault | None:
         return NameFault("path-escape", "`..` leads out of the tree")
     if "" in parts or "." in parts:
         return NameFault("bad-path", "a component is empty or `.`")
-    if "\\" in name or any(unicodedata.category(char) == "Cc" for char in name):
+    if _CONTROL.search(name):
         return NameFault("bad-path", "backslashes and control characters are refused")
     if any(_looks_like_dot_git(part) for part in parts):
         return NameFault("forbidden-name", "some file system takes a component for `.git`")
