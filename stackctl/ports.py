@@ -13,6 +13,7 @@ from typing import Protocol
 
 from stackctl.core.base.values import TreeFile as TreeFile
 from stackctl.core.names import Commit, TreeId
+from stackctl.core.patches.merge import Labels, TreeMerge
 from stackctl.core.patches.worktree import Merged as Merged
 from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
@@ -173,6 +174,30 @@ class WorkTrees(Protocol):
         ...
 
 
+class Merges(Protocol):
+    """Merges of trees in the store, and git's memory of resolved conflicts (`ID/preimage`, `ID/postimage`)."""
+
+    def merge(self, base: TreeId, ours: TreeId, theirs: TreeId, labels: Labels) -> TreeMerge: ...
+
+    def moves(self, old: TreeId, new: TreeId) -> Mapping[str, tuple[str, int]]:
+        """Old path -> new path and how much is alike, in percent."""
+        ...
+
+    def replace(self, tree: TreeId, files: Mapping[str, bytes | None]) -> TreeId:
+        """The tree with other contents of these files; None takes one away."""
+        ...
+
+    def recall(self, merged: TreeMerge, memory: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        """Files of a conflict that were resolved before, as they were resolved then."""
+        ...
+
+    def remember(
+        self, merged: TreeMerge, resolved: Mapping[str, bytes], memory: Mapping[str, bytes]
+    ) -> Mapping[str, bytes]:
+        """The memory with what was made of a conflict."""
+        ...
+
+
 class Index(Protocol):
     """A package index, asked through pip as the user has configured it."""
 
@@ -279,6 +304,7 @@ class Templates(Protocol):
 @dataclass(frozen=True)
 class Ports:
     git: Git
+    merges: Merges
     index: Index
     hosts: Hosts
     http: Http

@@ -15,7 +15,7 @@ from typing import assert_never
 from stackctl.core.base.requires import PROJECT, requires_of_project, requires_of_wheel
 from stackctl.core.base.values import TreeFile
 from stackctl.core.base.wheel import files_of_wheel
-from stackctl.core.names import TreeId
+from stackctl.core.names import Digest, TreeId
 from stackctl.core.patches.names import name_fault
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase
 from stackctl.errors import StackctlError
@@ -38,6 +38,29 @@ def fetch_base(ports: Ports, base: Base, key: str = "base") -> TreeId:
             return _commit(ports, GitBase(base.path, "HEAD", base.commit))
         case _:
             assert_never(base)
+
+
+def pin_release(ports: Ports, requirement: str) -> PypiBase:
+    """The pin of a release whose sha256 nobody has said yet: that of the wheel which the index gives, kept for later.
+
+    Raises StackctlError when the index has none, or cannot be asked.
+    """
+    note = f"{ports.files.home()}/bases/{sha256(f'release {requirement}'.encode()).hexdigest()}.json"
+    known = PypiBase(requirement, Digest(_read_note(ports, note).get("sha256", "")))
+    if known.sha256 and (ports.files.exists(_kept(ports, known)) or _remembered(ports, known)):
+        return known
+    with ports.progress.step(f"fetching {requirement}"):
+        data = next(_downloads(ports, requirement), None)
+        if data is None:
+            raise _other_wheel(PypiBase(requirement, Digest("")), (), "base")
+        pin = PypiBase(requirement, Digest(sha256(data).hexdigest()))
+        ports.files.write(_kept(ports, pin), data)
+        ports.files.write(note, json.dumps({"release": requirement, "sha256": pin.sha256}).encode())
+    return pin
+
+
+def _kept(ports: Ports, base: PypiBase) -> str:
+    return f"{ports.files.home()}/wheels/{base.sha256}.whl"
 
 
 def _commit(ports: Ports, base: GitBase) -> TreeId:
@@ -98,7 +121,7 @@ def _note(ports: Ports, base: PypiBase) -> str:
 
 
 def _wheel(ports: Ports, base: PypiBase, key: str) -> bytes:
-    kept = f"{ports.files.home()}/wheels/{base.sha256}.whl"
+    kept = _kept(ports, base)
     if ports.files.exists(kept):
         data = ports.files.read(kept)
         if sha256(data).hexdigest() == base.sha256:

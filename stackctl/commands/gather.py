@@ -17,9 +17,10 @@ from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.stack import checks, elements, schema, unsupported
 from stackctl.core.stack.merge import Merged, dotted, extends_of, merge
 from stackctl.core.stack.model import StackKeys
-from stackctl.core.stack.resolve import MISSING, Found, Site, Wanted, absolute, resolve, wanted
-from stackctl.core.stack.resolved import ResolvedStack, Variant
+from stackctl.core.stack.resolve import MISSING, Found, Site, Wanted, absolute, base_of, resolve, wanted
+from stackctl.core.stack.resolved import Base, ResolvedStack, Variant
 from stackctl.core.stack.source import Document, in_order, parse
+from stackctl.core.stack.versions import key_of, patch_file
 from stackctl.core.stack.view import View
 from stackctl.errors import InvalidFile, Problem, StackctlError, UsageError, Where
 from stackctl.ports import Ports
@@ -42,6 +43,7 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
     site = Site(chosen.file, chosen.workspace, home)
     merged = merged_chain(ports, chosen.file)
     checked = schema.check(merged)
+    site = replace(site, versions=_versions(ports, site, checked.keys.patches, base_of(checked.keys, merged, site)))
     if checked.keys.default:
         refuse_two(defaults(ports, chosen.workspace))
     asked = tuple(wanted(checked.keys, merged, site))
@@ -56,6 +58,13 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
         unsupported=unsupported.found(checked.keys, stack.hosts),
         warnings=tuple(_warnings(checked.keys, merged)),
     )
+
+
+def _versions(ports: Ports, site: Site, names: Iterable[str], base: Base | None) -> dict[str, str]:
+    """Patches that have a file of their own for this base."""
+    key = key_of(base) if base else None
+    files = {name: patch_file(site.workspace, name, key) for name in names} if key else {}
+    return {name: file for name, file in files.items() if ports.files.exists(file)}
 
 
 def require(stack: ResolvedStack, verb: str) -> None:

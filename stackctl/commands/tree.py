@@ -80,7 +80,7 @@ def tree_after_each(ports: Ports, stack: ResolvedStack) -> tuple[tuple[PatchName
     landings = judge(read, whole.patches).landings
     trees, after = {SGLANG: whole.base, **{name: each.base for name, each in whole.sources.items()}}, []
     for patch in whole.patches:
-        applied = ports.git.apply(trees[patch.source], [(_data_for_git(patch, landings), patch.strip)])
+        applied = ports.git.apply(trees[patch.source], [(data_for_git(patch, landings), patch.strip)])
         if applied.tree is None:
             raise _refused_by_git(patch, applied)
         trees[patch.source] = applied.tree
@@ -157,7 +157,7 @@ def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> Patched
 
 def _apply_part(ports: Ports, read: Read, patches: Sequence[Patch]) -> SourceTree:
     walk = _judge_part(read, patches)
-    work = [(_data_for_git(patch, walk.landings), patch.strip) for patch in patches]
+    work = [(data_for_git(patch, walk.landings), patch.strip) for patch in patches]
     applied = ports.git.apply(read.queue.base, work)
     if applied.tree is None:
         raise _first_refused(ports, read.queue.base, patches, work)
@@ -240,7 +240,7 @@ def _file_of(stack: ResolvedStack, name: PatchName) -> str:
     return stack.patch_files.get(name, f"{stack.workspace}/patches/{name}.patch")
 
 
-def _data_for_git(patch: Patch, landings: Sequence[Landing]) -> bytes:
+def data_for_git(patch: Patch, landings: Sequence[Landing]) -> bytes:
     """The patch as it is, or with other line numbers where git's search would choose another place."""
     astray = {each.line: each.at for each in landings if each.patch == patch.name and each.git_at != each.at}
     return renumbered(patch, astray) if astray else patch.data

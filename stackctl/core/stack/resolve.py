@@ -34,6 +34,7 @@ from stackctl.core.stack.resolved import (
     Value,
 )
 from stackctl.core.stack.source import Path
+from stackctl.core.stack.versions import patch_file
 
 MISSING = "there is no such file"  # the fault of a path where nothing is
 
@@ -45,6 +46,10 @@ class Site:
     file: str
     workspace: str
     home: str
+    versions: Mapping[str, str] = field(default_factory=dict)  # patch -> its file for this base, where it has its own
+
+    def patch_file(self, name: str) -> str:
+        return self.versions.get(name) or patch_file(self.workspace, name)
 
     @property
     def stem(self) -> str:
@@ -75,14 +80,15 @@ def absolute(text: str, folder: str, home: str) -> str:
     return posixpath.normpath(posixpath.join(folder, text))
 
 
-def patch_file(workspace: str, name: str) -> str:
-    return posixpath.join(workspace, "patches", f"{name}.patch")
+def base_of(keys: StackKeys, merged: Merged, site: Site) -> Base | None:
+    """The base that the keys name, as far as they do."""
+    return _Maker(keys, merged, site).base(("base",), keys.base)
 
 
 def wanted(keys: StackKeys, merged: Merged, site: Site) -> Iterator[Wanted]:
     """Every file that the stack names and that is read on this machine."""
     for index, name in enumerate(keys.patches):
-        yield Wanted(("patches", index), patch_file(site.workspace, name), "patch")
+        yield Wanted(("patches", index), site.patch_file(name), "patch")
     named: list[tuple[Path, str | None, str]] = []
     if keys.serve.chat_template != "native":
         named.append((("serve", "chat_template"), keys.serve.chat_template, "chat template"))
@@ -130,7 +136,7 @@ def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> Resolv
         secrets=tuple(keys.secrets),
         tests={name: maker.test(name, test) for name, test in keys.tests.items()},
         bisect=maker.bisect(),
-        patch_files={PatchName(name): patch_file(site.workspace, name) for name in keys.patches},
+        patch_files={PatchName(name): site.patch_file(name) for name in keys.patches},
         python=maker.python(found),
         image=ImageSpec(keys.image.from_, tuple(keys.image.arch)) if keys.image else None,
         sources={name: base for name, spec in keys.sources.items() if (base := maker.base(("sources", name), spec))},

@@ -1,0 +1,250 @@
+"""Rebase on small real trees: one patch of each verdict, and what the merge and the context of a patch make of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stackctl.commands.rebase import RebaseReport, RebaseRequest, rebase
+from stackctl.commands.selection import Selection
+from stackctl.core.patches.rebase import VERDICTS, Rebased
+from stackctl.errors import UsageError
+from tests.commands.rebase_world import RebaseWorld, lines, text
+
+ONTO = "../new"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RebaseWorld:
+    return RebaseWorld(tmp_path)
+
+
+def run(world: RebaseWorld, onto: str = ONTO, **more: object) -> RebaseReport:
+    return rebase(world.settle(), RebaseRequest(Selection("s"), onto, **more))  # type: ignore[arg-type]
+
+
+def named(report: RebaseReport) -> dict[str, Rebased]:
+    return {patch.name: patch for patch in report.patches}
+
+
+def changed(topic: str, *edits: tuple[int, str]) -> str:
+    rows = lines(topic)
+    for line, new in edits:
+        rows[line - 1] = new
+    return text(rows)
+
+
+def every_verdict(world: RebaseWorld) -> None:
+    """One patch of each, in an order in which a broken one comes early."""
+    for topic in ("clean", "gone", "conflict", "partly"):
+        world.base(f"pkg/{topic}.py", text(lines(topic)), text(lines(topic)))
+    del world.new["pkg/gone.py"]
+    world.new["pkg/conflict.py"] = changed("conflict", (10, "the base's ten"))
+    world.edit("conflict", "pkg/conflict.py", 10, "my ten")
+    world.edit("blocked", "pkg/conflict.py", 11, "needs my ten")
+    world.edit("clean", "pkg/clean.py", 10, "my ten")
+    world.base("pkg/offset.py", text(lines("offset")), text(["new top"] * 5 + lines("offset")))
+    world.edit("offset", "pkg/offset.py", 10, "my ten")
+    world.base("pkg/merged.py", text(lines("merged")), changed("merged", (12, "the base's twelve")))
+    world.edit("merged", "pkg/merged.py", 10, "my ten")
+    world.new["pkg/partly.py"] = changed("partly", (5, "my five"))
+    world.patch("partly", {"pkg/partly.py": changed("partly", (5, "my five"), (20, "my twenty"))})
+    world.base("pkg/was.py", text(lines("was")), None)
+    world.base("pkg/sub/is.py", None, changed("was", (30, "the base's thirty")))
+    world.edit("moved", "pkg/was.py", 10, "my ten")
+    world.base("pkg/contained.py", text(lines("contained")), changed("contained", (10, "my ten"), (20, "and more")))
+    world.edit("contained", "pkg/contained.py", 10, "my ten")
+    world.base("pkg/empty.py", text(lines("empty")), changed("empty", (8, "the base's eight"), (10, "my ten")))
+    world.edit("empty", "pkg/empty.py", 10, "my ten")
+    world.edit("gone", "pkg/gone.py", 10, "my ten")
+
+
+VERDICT_OF = {
+    "conflict": "conflict", "blocked": "blocked", "clean": "clean", "offset": "offset", "merged": "merged",
+    "partly": "partly", "moved": "moved", "contained": "contained", "empty": "empty", "gone": "gone",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> tuple[RebaseWorld, RebaseReport]:
+    world = RebaseWorld(tmp_path_factory.mktemp("every"))
+    every_verdict(world)
+    return world, run(world)
+
+
+Every = tuple[RebaseWorld, RebaseReport]
+
+
+def test_one_of_each_that_needs_no_history_and_no_release(every: Every) -> None:
+    report = every[1]
+    assert {name: patch.verdict for name, patch in named(report).items()} == VERDICT_OF
+    assert set(VERDICTS) - set(VERDICT_OF.values()) == {"upstream", "retire"}
+    assert report.exit == 3
+    stay = [patch.name for patch in report.patches if patch.stays]
+    assert stay == ["clean", "offset", "merged", "partly", "moved"]
+
+
+def test_the_tree_is_that_of_all_patches_that_stay(every: Every) -> None:
+    world, report = every
+    wanted = {
+        **world.new,
+        "pkg/clean.py": changed("clean", (10, "my ten")),
+        "pkg/offset.py": text(["new top"] * 5) + changed("offset", (10, "my ten")),
+        "pkg/merged.py": changed("merged", (10, "my ten"), (12, "the base's twelve")),
+        "pkg/partly.py": changed("partly", (5, "my five"), (20, "my twenty")),
+        "pkg/sub/is.py": changed("was", (10, "my ten"), (30, "the base's thirty")),
+    }
+    assert report.tree == world.tree(wanted)
+
+
+def test_a_conflict_shows_both_sides_and_who_needs_it(every: Every) -> None:
+    found = named(every[1])
+    clash = found["conflict"].clashes[0]
+    assert (clash.ours, clash.base, clash.theirs) == (("the base's ten",), ("conflict line 10",), ("my ten",))
+    assert clash.line == 10
+    assert found["conflict"].needed_by == ("blocked",)
+    assert found["blocked"].lacking == ("conflict",)
+    assert found["blocked"].alone == "conflict"
+
+
+def test_what_a_merge_changed_is_shown(every: Every) -> None:
+    found = named(every[1])
+    assert "+ the base's twelve" in found["merged"].range_diff
+    assert "- merged line 12" in found["merged"].range_diff
+    assert "my five" in found["partly"].range_diff
+    assert found["partly"].notes == ("in the base already: pkg/partly.py, hunk 1 (1 of 2)",)
+    assert found["moved"].moved == {"pkg/was.py": "pkg/sub/is.py"}
+    assert "pkg/sub/is.py" in found["moved"].range_diff
+    assert not found["clean"].range_diff and found["clean"].data is None
+    assert found["offset"].data is None and [each.offset for each in found["offset"].offsets] == [5]
+
+
+def test_lines_that_went_to_another_file_are_followed_where_they_fit(world: RebaseWorld) -> None:
+    world.base("pkg/home.py", text(lines("home")), None)
+    world.base("pkg/other.py", None, text(lines("other", 200) + lines("home") + lines("after", 200)))
+    world.edit("p", "pkg/home.py", 10, "my ten")
+    found = named(run(world))["p"]
+    assert (found.verdict, found.moved) == ("moved", {"pkg/home.py": "pkg/other.py"})
+    assert found.stays and "my ten" in (found.data or b"").decode()
+
+
+def test_lines_that_went_elsewhere_and_changed_are_only_pointed_at(world: RebaseWorld) -> None:
+    world.base("pkg/home.py", text(lines("home")), None)
+    moved = lines("home")
+    moved[9] = "the base's ten"
+    world.base("pkg/other.py", None, text(lines("other", 200) + moved))
+    world.edit("p", "pkg/home.py", 10, "my ten")
+    found = named(run(world))["p"]
+    assert found.verdict == "gone"
+    assert found.notes == ("6 of 7 lines that it reads in pkg/home.py are in pkg/other.py now",)
+
+
+def test_context_that_fits_a_twin_is_not_believed(world: RebaseWorld) -> None:
+    """The base changed the function near the edit, and a copy of it now reads as the original did."""
+    block, near, far = (lines("twin", 9) for _ in "abc")
+    far[7], near[2] = "not a twin yet", "the base's three"
+    rest = lines("rest", 20)
+    world.base("pkg/t.py", text([*rest, "one", *block, *rest, "two", *far, *rest]),
+               text([*rest, "one", *near, *rest, "two", *block, *rest]))  # fmt: skip
+    world.edit("p", "pkg/t.py", 26, "my five")
+    found = named(run(world))["p"]
+    assert found.verdict == "merged"
+    assert found.notes == (
+        "by its context alone it would go to pkg/t.py:53, which the three-way merge does not confirm",
+    )
+    assert "the base's three" in found.range_diff
+
+
+def test_a_release_that_a_condition_names_retires_a_patch(world: RebaseWorld) -> None:
+    """Only at a release, so that of a folder it is said to be undecided."""
+    world.base("pkg/a.py", text(lines("a")), text(["top", *lines("a")]))
+    world.edit("p", "pkg/a.py", 10, "my ten", "Remove-when: sglang 0.5.16 or newer\n")
+    found = named(run(world))["p"]
+    assert found.verdict == "offset"
+    assert found.conditions == (("sglang 0.5.16 or newer", None),)
+
+
+def test_a_file_that_both_make_is_a_conflict_unless_it_is_the_same(world: RebaseWorld) -> None:
+    world.base("pkg/a.py", "a\n", "a\n")
+    world.base("pkg/same.py", None, "made\n")
+    world.base("pkg/other.py", None, "made by the base\n")
+    world.patch("same", {"pkg/same.py": "made\n"})
+    world.patch("other", {"pkg/other.py": "made by me\n"})
+    world.patch("makes", {"pkg/mine.py": "mine\n"})
+    world.patch("takes", {"pkg/a.py": None})
+    found = named(run(world))
+    verdicts = {name: patch.verdict for name, patch in found.items()}
+    assert verdicts == {"same": "contained", "other": "conflict", "makes": "clean", "takes": "clean"}
+
+
+def test_a_patch_that_its_own_base_refuses_hides_nothing(world: RebaseWorld) -> None:
+    world.base("pkg/a.py", text(lines("a")), text(lines("a")) + "end\n")
+    world.edit("broken", "pkg/a.py", 10, "my ten")
+    world.edit("good", "pkg/a.py", 20, "my twenty")
+    broken = world.read("patches/broken.patch").replace(" a line 9", " something else")
+    world.write("patches/broken.patch", broken)
+    found = named(run(world))
+    assert (found["broken"].verdict, found["good"].verdict) == ("conflict", "clean")
+    assert "it does not apply to" in found["broken"].notes[0] and "context-mismatch" in found["broken"].notes[0]
+
+
+def test_a_need_that_the_base_has_is_taken_out_of_the_header(world: RebaseWorld) -> None:
+    world.base("pkg/a.py", text(lines("a")), changed("a", (10, "my ten")) + "end\n")
+    world.edit("first", "pkg/a.py", 10, "my ten")
+    world.edit("second", "pkg/a.py", 12, "my twelve", "Remove-when: never\nNeeds: first (its line)\n")
+    found = named(run(world))
+    assert (found["first"].verdict, found["second"].verdict) == ("contained", "clean")
+    assert found["second"].data is not None and b"Needs:" not in found["second"].data
+    assert found["second"].notes == ("it needs first, which leaves the queue (contained)",)
+    assert "-    Needs: first (its line)" in found["second"].range_diff
+
+
+def test_a_version_for_the_new_base_is_used_as_it_is(world: RebaseWorld, tmp_path: Path) -> None:
+    """The new base is a commit here, since a folder has no name that a version could bear."""
+    commit = repository(tmp_path / "repo", world, {"pkg/a.py": changed("a", (10, "the base's ten"))})
+    world.base("pkg/a.py", text(lines("a")), None)
+    world.edit("p", "pkg/a.py", 10, "my ten")
+    assert named(run(world, f"{tmp_path}/repo@{commit}"))["p"].verdict == "conflict"
+    diff = world.store.diff(
+        world.tree({"pkg/a.py": changed("a", (10, "the base's ten"))}),
+        world.tree({"pkg/a.py": changed("a", (10, "both"))}),
+    )
+    world.write(f"patches/p@{commit[:12]}.patch", "Subject: p\n\n---\n" + diff)
+    found = named(run(world, f"{tmp_path}/repo@{commit}"))["p"]
+    assert (found.verdict, found.notes) == ("clean", (f"patches/p@{commit[:12]}.patch is there already",))
+
+
+@pytest.mark.parametrize("onto", ["nowhere", "x", "1" * 40, "", "-x==1", "../old"])
+def test_what_names_no_other_base_is_refused(world: RebaseWorld, onto: str) -> None:
+    world.base("pkg/a.py", "a\n", "b\n")
+    with pytest.raises(UsageError):
+        run(world, onto)
+
+
+def test_keep_wants_a_patch_of_the_queue(world: RebaseWorld) -> None:
+    world.base("pkg/a.py", "a\n", "b\n")
+    with pytest.raises(UsageError, match="the queue has no patch nobody"):
+        run(world, keep=("nobody",))
+
+
+def repository(folder: Path, world: RebaseWorld, *versions: dict[str, str]) -> str:
+    """A repository with one commit for each; the id of the last."""
+    import subprocess
+
+    def git(*args: str) -> str:
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z"}
+        who = ("-c", "user.name=x", "-c", "user.email=x@x")
+        return subprocess.run(
+            ["git", "-C", str(folder), *who, *args], env=env, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    folder.mkdir()
+    git("init", "-q")
+    for files in versions:
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)
+        git("add", "-A")
+        git("commit", "-q", "-m", "one")
+    return git("rev-parse", "HEAD")
