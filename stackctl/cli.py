@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from stackctl.app import App, selects
+from stackctl.cli_author import VERBS as AUTHOR_VERBS
 from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
@@ -99,7 +100,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
 
 
-for verb in (*GRAPH_VERBS, *REBASE_VERBS):
+for verb in (*AUTHOR_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
 for verb in (*VERBS, patches, bisect):
     cli.add_command(verb)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from stackctl.adapters.git import GitStore
+from stackctl.adapters.git import GitStore, GitWorkTrees
 from stackctl.core.names import PatchName
 from stackctl.core.stack.resolved import Base, Element, Model, PathBase, ResolvedStack, Serve, Variant
 from stackctl.ports import Index, Ports
@@ -59,7 +59,8 @@ class Bench:
 
     def ports(self, index: Index | None = None, **given: object) -> Ports:
         files = LocalFilesAt(self.folder / "home", self.workspace)
-        return fake_ports(**{"files": files, "git": GitStore(files), "index": index or Wheels({}), **given})
+        made = {"git": GitStore(files), "work_trees": GitWorkTrees(files), "index": index or Wheels({})}
+        return fake_ports(**{"files": files, **made, **given})
 
     def stack(self, *patches: str, without: Iterable[str] = (), base: Base | None = None) -> ResolvedStack:
         self.workspace.mkdir(exist_ok=True)

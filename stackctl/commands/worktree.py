@@ -1,0 +1,54 @@
+"""Looks into the work tree of an edit: what may not go into a patch, and what would be lost with it."""
+
+from __future__ import annotations
+
+from stackctl.commands.editing import Opened
+from stackctl.commands.workspace import shown
+from stackctl.core.names import TreeId
+from stackctl.core.patches.agree import Listing
+from stackctl.core.patches.authoring import changed, refusals, rejected, worth_keeping
+from stackctl.core.patches.worktree import Snapshot
+from stackctl.errors import InvalidFile, Problem, StackctlError, Where
+from stackctl.ports import Ports
+
+
+def listing(ports: Ports, tree: TreeId) -> Listing:
+    return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
+
+
+def refuse_unfit(ports: Ports, opening: Opened, snapshot: Snapshot) -> None:
+    """Raises InvalidFile with every file of the work tree that cannot go into a patch."""
+    folder = shown(ports, opening.place.folder)
+    old, new = listing(ports, opening.edit.base), listing(ports, snapshot.tree)
+    paths = changed(old, new)
+    before, after = ports.git.read(opening.edit.base, paths), ports.git.read(snapshot.tree, paths)
+    contents = {path: (before.get(path, b""), after.get(path, b"")) for path in paths}
+    problems = list(refusals(old, new, contents, folder))
+    told = {problem.where.file for problem in problems if problem.where}
+    for path in (*snapshot.unmerged, *rejected(snapshot.left_out)):
+        if f"{folder}/{path}" not in told:
+            problems.append(_unsettled(f"{folder}/{path}"))
+    if problems:
+        raise InvalidFile(problems, "Nothing is written; the edit stays open.")
+
+
+def refuse_losing(snapshot: Snapshot) -> None:
+    """Raises StackctlError when something of the user's would go with the work tree that is in no patch."""
+    kept = (*worth_keeping(snapshot.left_out), *snapshot.only_here)
+    if kept:
+        raise StackctlError(f"the work tree holds what no patch has: {', '.join(kept)}", "Move it away first.")
+
+
+def keep(ports: Ports, opening: Opened, snapshot: Snapshot, diff: bytes) -> str | None:
+    """Write the diff of an edit beside its work tree, named by what it holds; None when there is none."""
+    if not diff:
+        return None
+    file = opening.place.saved(snapshot.tree[:8])
+    ports.files.write(file, diff)
+    return file
+
+
+def _unsettled(path: str) -> Problem:
+    if path.endswith(".rej"):
+        return Problem("holds hunks that are in no file yet", Where(path), hint="put them in by hand, then remove it")
+    return Problem("is in conflict", Where(path), hint="settle it, then `git add` it")
