@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import click
 
 from stackctl.app import App, selects
@@ -39,15 +42,26 @@ def patches_show(app: App, selection: Selection, name: str) -> int:
 
 
 @patches.command("diff")
-@click.option("--stat", is_flag=True, help="Only files and numbers of lines.")
 @selects
+@click.argument("new", required=False)
+@click.option("--stat", is_flag=True, help="Only files and numbers of lines.")
+@click.option("--name-only", is_flag=True, help="Only names: of files, or with NEW of patches.")
+@click.option("--area", metavar="AREA", help="Only what belongs there: attention, index-k, scheduler …")
+@click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", help="For a pull request.")
+@click.option("--exit-code", is_flag=True, help="Exit with 7 when there are differences.")
 @click.pass_obj
-def patches_diff(app: App, selection: Selection, stat: bool) -> int:
-    """The whole queue against the base as one diff."""
-    from stackctl.commands.patches import diff_queue
-    from stackctl.output.patches import show_diff
+def patches_diff(app: App, /, selection: Selection, new: str | None, form: str, **wanted: Any) -> int:
+    """The queue against the base, or STACK against NEW: each a stack, a lock, or either @REVISION."""
+    from stackctl.commands.review import Shape, against_base, diff_base, diff_queues
+    from stackctl.output.review import show_change, show_diff, show_markdown
 
-    return app.show(diff_queue(app.ports, selection, stat), show_diff)
+    shape = Shape(**wanted)
+    if new is None and form == "text":
+        return app.show(diff_base(app.ports, selection, shape), show_diff)
+    varied = replace(selection, stack=new)
+    change = diff_queues(app.ports, selection.stack or "", varied, shape) if new else None
+    show = show_markdown if form == "markdown" else show_change
+    return app.show(change or against_base(app.ports, selection, shape), show)
 
 
 @patches.command("verify")

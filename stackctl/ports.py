@@ -18,6 +18,7 @@ from stackctl.core.patches.worktree import Merged as Merged
 from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpRequest
+from stackctl.ports_git import Revisions as Revisions
 
 
 @dataclass(frozen=True)
@@ -304,6 +305,7 @@ class Templates(Protocol):
 @dataclass(frozen=True)
 class Ports:
     git: Git
+    revisions: Revisions
     merges: Merges
     index: Index
     hosts: Hosts

@@ -7,7 +7,7 @@ from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.process import LocalProcess
 from stackctl.adapters.templates import PackageTemplates
 from stackctl.adapters.who import SystemWho
-from stackctl.ports import Git, Hosts, Http, Index, Merges, Ports, Progress, WorkTrees
+from stackctl.ports import Git, Hosts, Http, Index, Merges, Ports, Progress, Revisions, WorkTrees
 
 
 def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
@@ -15,6 +15,7 @@ def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
     process = LocalProcess()
     return Ports(
         git=_git(files),
+        revisions=_revisions(files),
         merges=_merges(files),
         index=_index(process, files),
         hosts=_hosts(process),
@@ -39,6 +40,12 @@ def _work_trees(files: LocalFiles) -> WorkTrees:
     from stackctl.adapters.git import GitWorkTrees
 
     return GitWorkTrees(files)
+
+
+def _revisions(files: LocalFiles) -> Revisions:
+    from stackctl.adapters.git import GitRevisions
+
+    return GitRevisions(files)
 
 
 def _merges(files: LocalFiles) -> Merges:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import click
 from rich.cells import cell_len
 from rich.console import Console as RichConsole
 from rich.console import RenderableType
@@ -24,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stackctl.errors import InvalidFile, Problem, StackctlError
+from stackctl.output.paint import Paint
 
 PLAIN_EVERY = 5.0  # seconds without a line before `live` writes one, when nothing can move
 NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number with its name; shown as a plain space
@@ -76,6 +78,19 @@ class Console:
         else:
             stream.write(text)
         stream.flush()
+
+    def paint(self) -> Paint:
+        """Colours for text that is written line by line."""
+        colours = self.is_terminal and not self._out.no_color
+        return Paint(colours=colours, terminal=self.is_terminal)
+
+    def page(self, text: str) -> None:
+        """Text as it is; on a terminal that it does not fit, through $PAGER."""
+        if self.is_terminal and text.count("\n") >= self._out.height:
+            self.still()
+            click.echo_via_pager(text, color=True)
+        else:
+            self.raw(text)
 
     def json(self, value: object, *, indent: int | None = 2) -> None:
         """Without `indent` one line, of which there may be many."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackctl.commands.patches import PatchList, PatchVerdict, QueueDiff, ShownPatch, VerifyReport
+from stackctl.commands.patches import PatchList, PatchVerdict, ShownPatch, VerifyReport
 from stackctl.core.names import SGLANG, PatchName
 from stackctl.core.patches.inventory import Row
 from stackctl.core.patches.values import Need
@@ -89,12 +89,6 @@ def _why(need: Need) -> str:
         "file": "the other made, moved or took away the file",
     }
     return f"{reasons[need.reason]} ({need.file}, line {need.line} of the patch)"
-
-
-def show_diff(console: Console, result: QueueDiff) -> None:
-    if result.variant:
-        console.note(f"{result.stack} {result.variant}")
-    console.raw(result.text)
 
 
 def show_verify(console: Console, result: VerifyReport) -> None:

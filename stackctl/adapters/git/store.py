@@ -91,11 +91,11 @@ class GitStore:
     def read(self, tree: TreeId, paths: Sequence[str]) -> Mapping[str, bytes]:
         asked = [path for path in dict.fromkeys(paths) if "\n" not in path]
         stdin = b"".join(f"{tree}:".encode() + _path(path) + b"\n" for path in asked)
-        return dict(_blobs(asked, self._sealed.git("cat-file", "--batch", stdin=stdin).out))
+        return dict(blobs(asked, self._sealed.git("cat-file", "--batch", stdin=stdin).out))
 
     def list(self, tree: TreeId) -> tuple[TreeEntry, ...]:
         out = self._sealed.git("ls-tree", "-r", "-z", "--long", tree).out
-        return tuple(_entry(line) for line in out.split(b"\0") if line)
+        return tuple(tree_entry(line) for line in out.split(b"\0") if line)
 
     def words(self, tree: TreeId, words: Collection[str]) -> frozenset[str]:
         asked = [option for word in sorted(words) for option in ("-e", word)]
@@ -132,7 +132,7 @@ def _blob_stream(contents: Iterable[bytes]) -> bytes:
     return b"".join(b"blob\ndata %d\n%s\n" % (len(data), data) for data in contents) + b"done\n"
 
 
-def _blobs(asked: Sequence[str], out: bytes) -> Iterator[tuple[str, bytes]]:
+def blobs(asked: Sequence[str], out: bytes) -> Iterator[tuple[str, bytes]]:
     """Pairs up the answers of `cat-file --batch`: `ID blob SIZE`, the bytes, a newline; or `NAME missing`."""
     at = 0
     for path in asked:
@@ -147,7 +147,7 @@ def _blobs(asked: Sequence[str], out: bytes) -> Iterator[tuple[str, bytes]]:
         at += size + 1
 
 
-def _entry(line: bytes) -> TreeEntry:
+def tree_entry(line: bytes) -> TreeEntry:
     facts, _, path = line.partition(b"\t")
     mode, _, blob, size = facts.decode().split()
     return TreeEntry(path.decode("utf-8", "surrogateescape"), mode, blob, 0 if size == "-" else int(size))
