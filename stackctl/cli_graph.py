@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from stackctl.app import App, selects
+from stackctl.app import App, common, selects, yes_option
 from stackctl.commands.selection import Selection
 from stackctl.errors import UsageError
 
@@ -45,4 +45,46 @@ def why(app: App, selection: Selection, patch: str, other: str) -> int:
     return app.show(run(app.ports, patch, other, selection), show_why)
 
 
-VERBS = (graph, why)
+@click.command("move", short_help="Put a patch elsewhere in the queue.")
+@click.argument("name")
+@click.argument("stack", required=False)
+@click.option("--after", metavar="PATCH", help="Right after this one.")
+@click.option("--before", metavar="PATCH", help="Right before this one.")
+@click.option("-n", "--dry-run", is_flag=True, help="Prove it and show the change; write nothing.")
+@yes_option
+@common
+@click.pass_obj
+def move(app: App, /, name: str, stack: str | None, dry_run: bool, **side: str | None) -> int:
+    """Move NAME within the queue of STACK, once the new order is proved to give the same tree."""
+    from stackctl.commands.requeue import Beside, move_patch
+    from stackctl.output.requeue import show_requeued
+
+    given = [(other, where == "before") for where, other in side.items() if other]
+    if len(given) != 1:
+        raise UsageError("a patch moves to one place", "Give --after PATCH or --before PATCH.")
+    if not dry_run:
+        app.may_change()
+    return app.show(move_patch(app.ports, name, Beside(*given[0]), stack, dry_run=dry_run), show_requeued)
+
+
+@click.command("drop", short_help="Take a patch out of the queue.")
+@click.argument("name")
+@click.argument("stack", required=False)
+@click.option("--with-dependants", is_flag=True, help="Drop all that needs it, too.")
+@click.option("--delete-file", is_flag=True, help="Delete the patch files that no stack names any more.")
+@click.option("-n", "--dry-run", is_flag=True, help="Prove it and show the change; write nothing.")
+@yes_option
+@common
+@click.pass_obj
+def drop(app: App, /, name: str, stack: str | None, dry_run: bool, **flags: bool) -> int:
+    """Drop NAME from the queue of STACK, once the rest is proved to stand without it. Its file stays."""
+    from stackctl.commands.requeue import Dropping, drop_patch
+    from stackctl.output.requeue import show_requeued
+
+    if not dry_run:
+        app.may_change()
+    dropping = Dropping(name, flags["with_dependants"], flags["delete_file"])
+    return app.show(drop_patch(app.ports, dropping, stack, dry_run=dry_run), show_requeued)
+
+
+VERBS = (graph, why, move, drop)

@@ -54,13 +54,18 @@ def _holder(merged: Merged, path: Path) -> str:
     return posixpath.join(merged.folders[file], posixpath.basename(file))
 
 
+def chain_files(ports: Ports, file: str) -> tuple[str, ...]:
+    """The absolute paths of a stack file and of all that it extends. Raises InvalidFile."""
+    folders = merged_chain(ports, file).folders
+    return tuple(posixpath.join(folder, posixpath.basename(one)) for one, folder in folders.items())
+
+
 def readers(ports: Ports, workspace: str, path: str) -> tuple[str, ...]:
     """The stack files of the workspace that are this file or extend it; those that cannot be read are left out."""
     found = []
     for file in stack_files(ports, workspace):
         with suppress(StackctlError):
-            merged = merged_chain(ports, file)
-            if path in {posixpath.join(folder, posixpath.basename(one)) for one, folder in merged.folders.items()}:
+            if path in chain_files(ports, file):
                 found.append(file)
     return tuple(found)
 

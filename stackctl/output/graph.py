@@ -26,7 +26,7 @@ def show_graph(console: Console, result: QueueGraph) -> None:
     if graph.names:
         console.raw("\n".join(tree(graph)))
     for hint in result.hints:
-        console.print(_hint(hint), style="yellow")
+        console.print(hint_line(hint), style="yellow")
 
 
 def show_why(console: Console, result: Why) -> None:
@@ -39,7 +39,7 @@ def show_why(console: Console, result: Why) -> None:
     for step in result.steps:
         _show_step(console, step)
     for hint in result.hints:
-        console.print(_hint(hint), style="yellow")
+        console.print(hint_line(hint), style="yellow")
 
 
 def _show_step(console: Console, step: Step) -> None:
@@ -69,7 +69,7 @@ def _show_line(console: Console, step: Step, line: Evidence) -> None:
         console.print(f"    {after} line {line.tree_line}")
 
 
-def _hint(hint: Hint) -> str:
+def hint_line(hint: Hint) -> str:
     return (
         f"hint: {hint.patch} uses {hint.name} ({hint.file}:{hint.line}), which {hint.adds} adds "
         f"({hint.bound_in}:{hint.bound_at}); if it cannot do without, say `Needs: {hint.adds}` in its header"
