@@ -1,13 +1,15 @@
 """Composes the tree of a stack: its base, its queue, the variant's closure, one `git apply`.
 
 Every verb that needs a tree comes through here, so that a variant of a bisect is made as a release is. Policy and
-places are decided in core before git is asked; git makes the tree, and both must agree on where each hunk went.
+places are decided in core before git is asked; git (engine B) writes the tree, and its id must be the one that
+engine A has foreseen. Plans over many subsets go by that id alone, and write nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from stackctl.commands.base import fetch_base
 from stackctl.commands.workspace import shown
@@ -16,6 +18,7 @@ from stackctl.core.patches.agree import Listing, disagreement
 from stackctl.core.patches.depend import excluded
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log, misplaced
+from stackctl.core.patches.memo import Memo, Planned
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
 from stackctl.core.patches.sources import source_fault
@@ -42,7 +45,12 @@ class Read:
     walk: Walk
     sources: Mapping[str, Read] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def memo(self) -> Memo:
+        """Engine A over the patches of sglang."""
+        return Memo(self.queue.base, self.listing, self.walk)
+
+    @cached_property
     def parts(self) -> dict[str, Read]:
         """One for each source, sglang first."""
         own = tuple(self.walk.patches)
@@ -142,41 +150,77 @@ def _read_part(
     return Read(queue, base, listing, walk)
 
 
+def plan_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
+    """The ids of the trees that `apply_patches` would write. Git is asked only for what engine A does not foresee."""
+    plans = _plans(read, patches)
+    if plans is None:
+        return apply_patches(ports, read, patches)
+    landings = [landing for plan in plans.values() for landing in plan.landings]
+    trees = {name: SourceTree(part.queue.base, plans[name].tree) for name, part in read.parts.items()}
+    return _patched(trees, patches, landings)
+
+
 def apply_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:
-    """The trees of some of the queue's patches, in the order given."""
-    walk = judge(read, patches)
-    if walk.faults:
-        raise error_of(list(walk.faults.values()))
+    """The trees of some of the queue's patches, in the order given, written by git."""
+    plans = _plans(read, patches)
+    if plans is None:
+        walk = judge(read, patches)
+        if walk.faults:
+            raise error_of(list(walk.faults.values()))
+        landings = walk.landings
+    else:
+        landings = [landing for plan in plans.values() for landing in plan.landings]
     trees = {
-        name: _apply_part(ports, part, [patch for patch in patches if patch.source == name])
+        name: _apply_part(ports, part, _own(patches, name), plans[name] if plans else None)
         for name, part in read.parts.items()
     }
+    return _patched(trees, patches, landings)
+
+
+def _patched(trees: dict[str, SourceTree], patches: Sequence[Patch], landings: Sequence[Landing]) -> PatchedTree:
     main = trees.pop(SGLANG)
-    return PatchedTree(main.base, main.tree, tuple(patches), _offsets(walk.landings), trees)
+    return PatchedTree(main.base, main.tree, tuple(patches), _offsets(landings), trees)
 
 
-def _apply_part(ports: Ports, read: Read, patches: Sequence[Patch]) -> SourceTree:
-    walk = _judge_part(read, patches)
-    work = [(data_for_git(patch, walk.landings), patch.strip) for patch in patches]
+def _own(patches: Sequence[Patch], source: str) -> list[Patch]:
+    return [patch for patch in patches if patch.source == source]
+
+
+def _plans(read: Read, patches: Sequence[Patch]) -> dict[str, Planned] | None:
+    """What engine A foresees for each source; None when something stands against it, or git must be asked."""
+    bad = {name for name, fault in read.queue.conflicts.items() if fault.kind == "bad-needs"}
+    if excluded(patches) or any(patch.name in bad for patch in patches):
+        return None
+    plans = {name: part.memo.plan(_own(patches, name)) for name, part in read.parts.items()}
+    foreseen = {name: plan for name, plan in plans.items() if isinstance(plan, Planned)}
+    return foreseen if len(foreseen) == len(plans) else None
+
+
+def _apply_part(ports: Ports, read: Read, patches: Sequence[Patch], plan: Planned | None) -> SourceTree:
+    landings = plan.landings if plan else _judge_part(read, patches).landings
+    work = [(data_for_git(patch, landings), patch.strip) for patch in patches]
     applied = ports.git.apply(read.queue.base, work)
     if applied.tree is None:
         raise _first_refused(ports, read.queue.base, patches, work)
-    _refuse_disagreement(ports, read, walk, applied.tree, applied.output)
+    astray = misplaced(applied.output, patches, landings)
+    if astray:
+        where = f"hunk {astray.hunk} of {astray.file} elsewhere than at line {astray.at}"
+        raise PatchConflict(f"{astray.patch}: git put {where}", _MORE_CONTEXT)
+    if plan is None or plan.tree != applied.tree:
+        _refuse_disagreement(ports, read, patches, applied.tree)
     return SourceTree(read.queue.base, applied.tree)
 
 
-def _refuse_disagreement(ports: Ports, read: Read, walk: Walk, tree: TreeId, output: str) -> None:
-    hint = "Export the patch again from a checkout, with more lines of context (`git diff -U10`)."
-    astray = misplaced(output, walk.patches, walk.landings)
-    if astray:
-        where = f"hunk {astray.hunk} of {astray.file} elsewhere than at line {astray.at}"
-        raise PatchConflict(f"{astray.patch}: git put {where}", hint)
-    path = disagreement(read.listing, _listing(ports, tree), walk.state)
+_MORE_CONTEXT = "Export the patch again from a checkout, with more lines of context (`git diff -U10`)."
+
+
+def _refuse_disagreement(ports: Ports, read: Read, patches: Sequence[Patch], tree: TreeId) -> None:
+    path = disagreement(read.listing, _listing(ports, tree), _judge_part(read, patches).state)
     if path:
-        changed_by = [patch.file for patch in walk.patches if any(path in (f.old, f.new) for f in patch.files)]
+        changed_by = [patch.file for patch in patches if any(path in (f.old, f.new) for f in patch.files)]
         raise PatchConflict(
             f"{path}: git made something else of it than its patches say ({', '.join(changed_by) or 'none names it'})",
-            hint,
+            _MORE_CONTEXT,
         )
 
 

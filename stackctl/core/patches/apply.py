@@ -165,7 +165,8 @@ def splice(text: Text, hunk: Hunk, at: int, owner: str) -> None:
             continue
         after = text.gaps[old + 1]
         if content.startswith(b"-"):
-            gaps[-1] = gaps[-1] | after | {owner}
+            if after or owner not in gaps[-1]:
+                gaps[-1] = gaps[-1] | after | {owner}
         else:
             lines.append(text.lines[old])
             owners.append(text.owners[old])

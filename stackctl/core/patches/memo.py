@@ -20,6 +20,7 @@ from stackctl.core.patches.trees import Changes, Listing, Trees, blob_id
 from stackctl.core.patches.values import Offset, Patch
 from stackctl.core.patches.walk import Walk
 
+OF_HEADERS = ("excluded", "bad-needs")  # the diff itself was taken
 MOST_STATES = 512  # contents that are kept to go on from; ids are all kept
 
 
@@ -146,7 +147,7 @@ class Memo:
     def _for_git(self) -> Mapping[PatchName, str]:
         reasons = {patch.name: _why_for_git(patch) for patch in self._walk.patches}
         found = {name: reason for name, reason in reasons.items() if reason}
-        unfit = (name for name, fault in self._walk.faults.items() if fault.needs_base)
+        unfit = (name for name, fault in self._walk.faults.items() if fault.kind not in OF_HEADERS)
         return found | dict.fromkeys(unfit, "it does not apply in the whole series, so nothing tells where it goes")
 
 
