@@ -16,7 +16,7 @@ from stackctl.commands.foreseen import foreseen
 from stackctl.commands.gather import load_file
 from stackctl.commands.tree import Read, apply_patches, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown, workspace_of
-from stackctl.commands.worktree import keep, listing, refuse_losing, refuse_unfit
+from stackctl.commands.worktree import keep, listing, only_there, refuse_losing, refuse_unfit
 from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, worth_keeping
 from stackctl.core.patches.faults import Fault
@@ -113,7 +113,10 @@ def edit_patch(ports: Ports, name: str, stack: str | None, *, update: bool = Fal
         raise UsageError(f"no edit of {place.name} is open", f"`stackctl patches edit {place.name}` opens it.")
     loaded = load_file(ports, chosen)
     if place.name not in loaded.patches:
-        hint = did_you_mean(place.name, loaded.patches) or f"`stackctl patches new {place.name}` makes one."
+        near = did_you_mean(place.name, loaded.patches)
+        there = ports.files.exists(place.patch_file)
+        new = "its file is there: add its line first" if there else f"`stackctl patches new {place.name}` makes one"
+        hint = near or new
         raise UsageError(f"the queue has no patch {place.name}", hint)
     read = read_queue(ports, loaded)
     behind = loaded.patches[: loaded.patches.index(place.name)]
@@ -146,13 +149,14 @@ def abort(ports: Ports, name: str | None, stack: str | None, yes: bool = False) 
     opening = find(ports, name, stack)
     place, edit = opening.place, opening.edit
     snapshot = ports.work_trees.snapshot(place.folder, edit.base)
-    lost = (*worth_keeping(snapshot.left_out), *snapshot.only_here)
+    lost = only_there(ports, opening, snapshot)
     if lost and not (yes or ports.who.confirm(f"Delete {', '.join(lost)} of the work tree, which no diff keeps?")):
         raise UsageError(f"the work tree holds what no diff keeps: {', '.join(lost)}", "Say --yes to delete it.")
     diff = ports.git.diff(edit.base, snapshot.tree).encode("utf-8", "surrogateescape")
     kept = keep(ports, opening, snapshot, diff)
+    told = Aborted(edit.name, place.called, kept and shown(ports, kept))  # the user may stand in what now goes
     close(ports, place)
-    return Aborted(edit.name, place.called, kept and shown(ports, kept))
+    return told
 
 
 def names_before(ports: Ports, chosen: Chosen, edit: Edit) -> tuple[PatchName, ...]:

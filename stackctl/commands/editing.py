@@ -104,12 +104,15 @@ def remember(ports: Ports, folder: str, edit: Edit) -> None:
 
 
 def all_open(ports: Ports, workspace: str) -> tuple[Opened, ...]:
+    """Also of those that a killed command has put aside. What is left of a closed one is swept away."""
     found = []
     above = f"{workspace}/{FOLDER}"
     for stack in ports.files.list(above):
         for key in ports.files.list(f"{above}/{stack}"):
             lies_in = f"{above}/{stack}/{key.removeprefix(GONE)}"
             edit = _record(ports, f"{above}/{stack}/{key}")
+            if edit is None and key.startswith(GONE):
+                ports.files.remove(f"{above}/{stack}/{key}")
             if edit is None or key.startswith(MAKING) or (key.startswith(GONE) and ports.files.exists(lies_in)):
                 continue
             place = Place(workspace, posixpath.join(workspace, edit.stack), edit.name)

@@ -108,6 +108,8 @@ class _Refresh:
         stack = load_file(self.now, self.chosen)
         listed = self.edit.name in stack.patches
         old = self._old(listed)
+        if self.edit.diff is None and self.request.words.any:
+            old = None  # of a refresh that was killed: the same command says its header anew
         if old and self.request.words.any:
             raise UsageError(
                 f"{self.edit.name} has a header already",
@@ -122,7 +124,8 @@ class _Refresh:
             return self._finish(snapshot, replace(self._result(snapshot), changed=False))
         file = self.place.patch_file
         data = self._patch_file(old, snapshot)
-        self.changes = [Change(file, shown(self.ports, file), old.data if old else None, data)]
+        there = self.now.files.read(file) if self.now.files.exists(file) else None
+        self.changes = [Change(file, shown(self.ports, file), there, data)]
         if not listed:
             self.changes.append(line_of(self.now, self.chosen, self.edit))
         return self._prove_and_write(stack, snapshot)

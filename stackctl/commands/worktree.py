@@ -6,7 +6,7 @@ from stackctl.commands.editing import Opened
 from stackctl.commands.workspace import shown
 from stackctl.core.names import TreeId
 from stackctl.core.patches.agree import Listing
-from stackctl.core.patches.authoring import changed, refusals, rejected, worth_keeping
+from stackctl.core.patches.authoring import changed, is_binary, refusals, rejected, worth_keeping
 from stackctl.core.patches.worktree import Snapshot
 from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.ports import Ports
@@ -30,6 +30,14 @@ def refuse_unfit(ports: Ports, opening: Opened, snapshot: Snapshot) -> None:
             problems.append(_unsettled(f"{folder}/{path}"))
     if problems:
         raise InvalidFile(problems, "Nothing is written; the edit stays open.")
+
+
+def only_there(ports: Ports, opening: Opened, snapshot: Snapshot) -> tuple[str, ...]:
+    """What no diff keeps: ignored files, stashes and branches, and files that git takes for binary."""
+    old, new = listing(ports, opening.edit.base), listing(ports, snapshot.tree)
+    data = ports.git.read(snapshot.tree, changed(old, new))
+    binary = tuple(path for path, content in data.items() if is_binary(content))
+    return (*worth_keeping(snapshot.left_out), *snapshot.only_here, *binary)
 
 
 def refuse_losing(snapshot: Snapshot) -> None:

@@ -24,7 +24,7 @@ NO_PART = (
 )  # fmt: skip
 SETTINGS = "[core]\n\tbare = false\n\tautocrlf = false\n\texcludesFile = /dev/null\n\tlogAllRefUpdates = true\n"
 PERSON = ("HOME", "XDG_CONFIG_HOME", "PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")
-NOTHING_IN = "Nothing of it is lost: its files are as you left them."
+AS_LEFT = "Its files are as you left them."
 
 
 class GitWorkTrees:
@@ -61,7 +61,7 @@ class GitWorkTrees:
             file.write_bytes(patch)
             done = tuple(self._merge_one(folder, str(file), strip, path) for path in paths)
         staged = set(self._names(folder, "diff", "--cached", "--name-only", "--no-renames", "-z"))
-        unmerged = set(self._names(folder, "diff", "--name-only", "--diff-filter=U", "-z"))
+        unmerged = set(self._unmerged(folder))
         settled = sorted(staged - unmerged)
         if settled:  # the edits stay uncommitted and unstaged, as those of a patch that applies
             names = b"\0".join(os.fsencode(name) for name in settled)
@@ -81,7 +81,7 @@ class GitWorkTrees:
                 self._read(env, *options, "--literal-pathspecs", "add", "--force", *from_file, stdin=names)
             tree = self._read(env, *options, "write-tree").out.decode().strip()
             ignored = self._read(env, *options, "ls-files", "-z", "--others", "--ignored", "--exclude-standard").out
-        unmerged = self._names(folder, "diff", "--name-only", "--diff-filter=U", "-z")
+        unmerged = self._unmerged(folder)
         return Snapshot(TreeId(tree), _split(ignored), tuple(unmerged), self._only_here(folder))
 
     def move(self, old: str, new: str) -> None:
@@ -138,6 +138,10 @@ class GitWorkTrees:
         head = self._run(folder, "symbolic-ref", "-q", "HEAD", fail=False).out.decode("utf-8", "replace").strip()
         return tuple(ref for ref in refs.split("\n") if ref and ref != head)
 
+    def _unmerged(self, folder: str) -> list[str]:
+        lines = _split(self._run(folder, "ls-files", "--unmerged", "-z").out)  # MODE ID STAGE, a tab, the name
+        return list(dict.fromkeys(line.partition("\t")[2] for line in lines))
+
     def _names(self, folder: str, *args: str) -> list[str]:
         return list(dict.fromkeys(_split(self._run(folder, *args).out)))
 
@@ -146,7 +150,7 @@ class GitWorkTrees:
         return {**sealed(git_dir), "GIT_WORK_TREE": folder}
 
     def _run(self, folder: str, *args: str, stdin: bytes = b"", fail: bool = True) -> Said:
-        said = self._sealed.run(["-C", folder, *args], stdin, self._own(folder))
+        said = self._sealed.run(["-c", "core.fsmonitor=false", "-C", folder, *args], stdin, self._own(folder))
         if fail and said.code:
             raise _trouble(folder, args[0], said)
         return said
@@ -176,7 +180,8 @@ def _trouble(folder: str, what: str, said: Said) -> StackctlError:
     told = failure(what, said.err)
     lines = [line for line in said.err.splitlines() if line.startswith(("error:", "fatal:"))]
     text = "; ".join(line.partition(": ")[2] for line in lines) or told.message
-    return StackctlError(f"{folder}: git cannot read the work tree: {text}", told.hint or NOTHING_IN)
+    verb = "read" if what == "snapshot" else f"write ({what})"
+    return StackctlError(f"{folder}: git cannot {verb} the work tree: {text}", told.hint or AS_LEFT)
 
 
 def _reason(said: str) -> str:

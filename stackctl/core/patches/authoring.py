@@ -89,6 +89,10 @@ def printable(path: str) -> str:
     return path if path.isprintable() else repr(path)[1:-1]
 
 
+def is_binary(data: bytes) -> bool:
+    return b"\0" in data[:LOOKED_AT]
+
+
 def changed(old: Listing, new: Listing) -> tuple[str, ...]:
     return tuple(path for path in sorted({*old, *new}) if old.get(path) != new.get(path))
 
@@ -115,7 +119,7 @@ def _refused(
     elif old and new and old[0] != new[0]:
         word = "-x" if new[0] == "100755" else "+x"
         yield f"its mode changed from {old[0]} to {new[0]}, and patches change contents only", f"chmod {word} {path}"
-    elif any(b"\0" in text[:LOOKED_AT] for text in texts):
+    elif any(is_binary(text) for text in texts):
         yield "a binary file, which cannot be reviewed", "keep it out of patches: put it into the base"
     elif len(MARKERS.findall(texts[1])) > len(MARKERS.findall(texts[0])):
         yield "holds conflict markers", "settle the conflict, then refresh again"
