@@ -71,6 +71,7 @@ def move(app: App, /, name: str, stack: str | None, dry_run: bool, **side: str |
 @click.argument("name")
 @click.argument("stack", required=False)
 @click.option("--with-dependants", is_flag=True, help="Drop all that needs it, too.")
+@click.option("--here", is_flag=True, help="Leave alone what STACK extends: `without` in its own file.")
 @click.option("--delete-file", is_flag=True, help="Delete the patch files that no stack names any more.")
 @click.option("-n", "--dry-run", is_flag=True, help="Prove it and show the change; write nothing.")
 @yes_option
@@ -83,7 +84,7 @@ def drop(app: App, /, name: str, stack: str | None, dry_run: bool, **flags: bool
 
     if not dry_run:
         app.may_change()
-    dropping = Dropping(name, flags["with_dependants"], flags["delete_file"])
+    dropping = Dropping(name, flags["here"], flags["with_dependants"], flags["delete_file"])
     return app.show(drop_patch(app.ports, dropping, stack, dry_run=dry_run), show_requeued)
 
 

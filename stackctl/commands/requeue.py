@@ -26,7 +26,7 @@ from stackctl.core.patches.values import Need, Patch
 from stackctl.core.stack import edit
 from stackctl.core.stack.edit import StackFile
 from stackctl.core.stack.resolved import ResolvedStack
-from stackctl.core.stack.source import Path, parse
+from stackctl.core.stack.source import Path
 from stackctl.errors import PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports
 
@@ -43,9 +43,12 @@ class Beside:
 
 @dataclass(frozen=True)
 class Dropping:
-    """`dependants`: what needs the patch goes too. `delete`: the patch files go, unless a stack still names them."""
+    """`dependants`: what needs the patch goes too. `here`: the files that the stack extends stay as they are, and it
+    leaves out what it inherits. `delete`: the patch files go, unless a stack still names them.
+    """
 
     name: str
+    here: bool = False
     dependants: bool = False
     delete: bool = False
 
@@ -114,7 +117,7 @@ def drop_patch(ports: Ports, dropping: Dropping, stack: str | None, *, dry_run: 
     if fall and not dropping.dependants:
         raise _needed(patch, [name for name in gone if name != patch], queue.needs)
     order = tuple(each for each in queue.patches if each.name not in gone)
-    proof = prove(ports, opened.plan(order, tuple(_lines_out(ports, opened.chosen, gone))))
+    proof = prove(ports, opened.plan(order, tuple(_lines_out(ports, opened.chosen, gone, dropping.here))))
     files, kept = _files_out(ports, opened, gone, proof) if dropping.delete else ((), ())
     if not dry_run:
         write_changes(ports, (*proof.changes, *files))
@@ -171,31 +174,46 @@ def _one_file(ports: Ports, chosen: Chosen, patch: PatchName, other: PatchName) 
     return path
 
 
-def _lines_out(ports: Ports, chosen: Chosen, gone: Sequence[PatchName]) -> Iterator[Change]:
+def _lines_out(ports: Ports, chosen: Chosen, gone: Sequence[PatchName], here: bool) -> Iterator[Change]:
     """Their lines, where they are listed; and in files that extend those, what names them besides."""
     lists: dict[str, list[str]] = {}
+    inherited: list[str] = []
     for name in gone:
-        lists.setdefault(holder(ports, chosen, name), []).append(name)
-    stacks = dict.fromkeys([chosen.file, *(one for path in lists for one in readers(ports, chosen.workspace, path))])
-    files = dict.fromkeys(file for stack in stacks for file in chain_files(ports, stack))
-    for file in files:
-        lost = {name for path, names in lists.items() if path in chain_files(ports, file) for name in names}
-        change = change_stack(ports, file, lambda text, file=file, lost=lost: _without(text, lists.get(file, []), lost))
+        path = holder(ports, chosen, name)
+        if here and path != chosen.file:
+            inherited.append(name)
+        else:
+            lists.setdefault(path, []).append(name)
+    lost: dict[str, Sequence[str]] = {**lists, chosen.file: gone} if here else {**lists}
+    stacks = dict.fromkeys([chosen.file, *(one for path in lost for one in readers(ports, chosen.workspace, path))])
+    for file in dict.fromkeys(file for stack in stacks for file in chain_files(ports, stack)):
+        above = chain_files(ports, file)
+        without = _Without(
+            lists.get(file, []),
+            inherited if file == chosen.file else [],
+            {name for path, names in lost.items() if path in above for name in names},
+        )
+        change = change_stack(ports, file, without.edited)
         if change.before != change.after:
             yield change
 
 
-def _without(file: StackFile, listed: Sequence[str], lost: Collection[str]) -> StackFile:
-    if listed:
-        file = edit.remove_patch(file, *listed)
-    for path in MENTIONS:
-        value: object = parse(file.file, file.data).value
-        for step in path:
-            value = value.get(str(step)) if isinstance(value, dict) else None
-        named = [name for name in value if name in lost] if isinstance(value, list) else []
-        if named:
-            file = edit.remove_names(file, path, *named)
-    return file
+@dataclass(frozen=True)
+class _Without:
+    """A file without the lines `listed`, with `inherited` left out, and without any mention of what is `lost` in it."""
+
+    listed: Sequence[str]
+    inherited: Sequence[str]
+    lost: Collection[str]
+
+    def edited(self, file: StackFile) -> StackFile:
+        if self.listed:
+            file = edit.remove_patch(file, *self.listed)
+        for path in MENTIONS:
+            named = [name for name in edit.names_at(file, path) if name in self.lost]
+            if named:
+                file = edit.remove_names(file, path, *named)
+        return edit.leave_out(file, *self.inherited) if self.inherited else file
 
 
 def _files_out(

@@ -141,6 +141,19 @@ def test_the_file_that_holds_the_line_is_changed_and_its_readers_are_named(bench
     assert "two" not in (bench.workspace / "stacks/s.yaml").read_text()
 
 
+def test_a_drop_here_leaves_the_file_alone_that_is_extended(bench: Bench) -> None:
+    bench.edit("five", 25, "five", old="four")
+    text = (bench.workspace / "stacks/s.yaml").read_text()
+    child = file(bench, "child", "extends: s.yaml  # all of it\nappend: [five]\n")
+    grand = file(bench, "grand", "extends: child.yaml\nwithout: [four, five]\n")
+    done = drop_patch(bench.ports(), Dropping("four", here=True, dependants=True), "child")
+    assert done.dropped == ("four", "five") and done.order == ("one", "two", "three")
+    assert (bench.workspace / "stacks/s.yaml").read_text() == text
+    assert child.read_text() == "extends: s.yaml  # all of it\nwithout:\n  - four\nappend: []\n"
+    assert grand.read_text() == "extends: child.yaml\nwithout: []\n"
+    assert tree(bench, "grand") == tree(bench, "child") == done.proof.trees["sglang"]
+
+
 def test_a_list_of_a_bisect_does_not_keep_the_name(bench: Bench) -> None:
     child = file(
         bench, "child", "extends: s.yaml\nbisect:\n  elements:\n    patches:\n      - one\n      - four   # x\n"

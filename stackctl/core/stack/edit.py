@@ -36,9 +36,15 @@ class StackFile:
 
 def own_patches(source: StackFile) -> tuple[str, ...]:
     """The names that this file lists itself, in `patches` or `append`."""
-    value = parse(source.file, source.data).value
-    names = value.get(_queue_key(value))
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+    return names_at(source, (_queue_key(parse(source.file, source.data).value),))
+
+
+def names_at(source: StackFile, path: Path) -> tuple[str, ...]:
+    """The names of a list that this file has; none where it has no list there."""
+    value: object = parse(source.file, source.data).value
+    for step in path:
+        value = value.get(str(step)) if isinstance(value, dict) else None
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
 def add_patch(source: StackFile, name: str, *, after: str | None = None, before: str | None = None) -> StackFile:
@@ -63,6 +69,11 @@ def remove_patch(source: StackFile, *names: str) -> StackFile:
 def remove_names(source: StackFile, path: Path, *names: str) -> StackFile:
     """The same for any list of names, such as `without` or `bisect.elements.patches`."""
     return _edited(source, path, lambda rows: [rows.remove(rows.item(name)) for name in names])
+
+
+def leave_out(source: StackFile, *names: str) -> StackFile:
+    """The file with these patches, which it inherits, in `without`."""
+    return _edited(source, ("without",), lambda rows: [rows.add(scalar(name), name) for name in names])
 
 
 def move_patch(source: StackFile, name: str, *, after: str | None = None, before: str | None = None) -> StackFile:
@@ -216,8 +227,8 @@ class _Queue(Rows):
 def _edited(source: StackFile, path: Path | None, act: Callable[[_Queue], object]) -> StackFile:
     """The file after `act` on the list at `path`, or on its own list of patches, which may have to be made."""
     value = parse(source.file, source.data).value
-    key = _queue_key(value)
-    begun = source if path or key in value else _with_key(source, key)
+    key = str(path[0]) if path else _queue_key(value)
+    begun = source if key in value or (path and path != ("without",)) else _with_key(source, key)
     rows = _Document(begun).rows(path or (key,))
     rows.source, rows.path = source, path or (key,)
     try:
@@ -238,7 +249,7 @@ def _with_key(source: StackFile, key: str) -> StackFile:
     text, root = document.text, document.root
     if root.flow_style:
         raise _refused(source, (), f"a list `{key}` cannot be added inside of {{}}", BY_HAND)
-    neighbour = "extends" if key == "append" else "base"
+    neighbour = "base" if key == "patches" else "extends"
     after = next((node for one, node in root.value if one.value == neighbour), None)
     end = line_end(text, _last(after)) if after else len(text.rstrip("\r\n"))
     indent = " " * root.start_mark.column if root.value else ""
