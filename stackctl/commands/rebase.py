@@ -4,7 +4,7 @@ rebase_write.py writes what this found, rebase_session.py goes on where hands we
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
 from stackctl.commands.rebase_memory import remembered
@@ -14,6 +14,7 @@ from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read, judge, read_queue
 from stackctl.commands.workspace import shown
 from stackctl.core.names import PatchName, TreeId
+from stackctl.core.patches.merge import Labels
 from stackctl.core.patches.rebase import Rebased
 from stackctl.core.stack.resolved import Base, ResolvedStack
 from stackctl.core.stack.variant import leave_out
@@ -36,7 +37,7 @@ class RebaseRequest:
 class RebaseReport:
     """`tree`: the new base with all patches that have a place on it. `files`: what --write wrote, or would write.
 
-    `work`: the folder where a conflict waits for hands.
+    `work`: the folder where a conflict waits for hands. `diff`: what a dry run would write. `hints`: how to go on.
     """
 
     stack: str
@@ -50,7 +51,8 @@ class RebaseReport:
     files: tuple[str, ...] = ()
     written: bool = False
     work: str | None = None
-    hints: tuple[str, ...] = field(default=())
+    diff: str = ""
+    hints: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -64,16 +66,24 @@ class RebaseReport:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Stack, queue and both bases; what a rebase, its writing and its session all begin with."""
+    """Stack, queue and both bases; what a rebase, its writing and its session all begin with.
 
+    `all_patches`: with those that the variant leaves out.
+    """
+
+    selection: Selection
+    all_patches: tuple[PatchName, ...]
     stack: ResolvedStack
     read: Read
     old: Pinned
     new: Pinned
     answers: Answers
 
+    def labels(self, name: PatchName) -> Labels:
+        return Labels(self.new.label, self.old.label, name)
+
     def run(self, ports: Ports) -> tuple[Rebasing, RebaseReport]:
-        rebasing = Rebasing(ports, self.read, self.old, self.new, self.answers)
+        rebasing = Rebasing(ports, self.read, self.new, self.labels, self.answers)
         patches = rebasing.run()
         stack = self.stack
         return rebasing, RebaseReport(
@@ -103,7 +113,8 @@ def prepare(ports: Ports, request: RebaseRequest) -> Prepared:
     answers = Answers(
         keep=_kept(stack, request.keep), versions=_versions(ports, stack, new), memory=remembered(ports, stack)
     )
-    return Prepared(stack, _without(read, stack), Pinned(stack.base, read.queue.base), new, answers)
+    old = Pinned(stack.base, read.queue.base)
+    return Prepared(request.selection, loaded.patches, stack, _without(read, stack), old, new, answers)
 
 
 def _without(read: Read, stack: ResolvedStack) -> Read:

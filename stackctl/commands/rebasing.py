@@ -6,7 +6,7 @@ by hand or by git's memory, is used where the very same question comes up. No fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -54,9 +54,11 @@ class Answers:
 class Rebasing:
     """`run` gives a verdict for every patch; `tree` is then that of all which stay. `trials`: by patch."""
 
-    def __init__(self, ports: Ports, read: Read, old: Pinned, new: Pinned, answers: Answers) -> None:
+    def __init__(
+        self, ports: Ports, read: Read, new: Pinned, labels: Callable[[PatchName], Labels], answers: Answers
+    ) -> None:
         self._ports, self._read, self._answers = ports, read, answers
-        self._old_pin, self._new_pin = old, new
+        self._new, self._labels = new, labels
         self._old = read.queue.base
         self._trials = Trials(ports, read, new.tree)
         self._done: dict[PatchName, Rebased] = {}
@@ -72,11 +74,8 @@ class Rebasing:
             self.tree = done.trees[1] if done.trees else self.tree
         return tuple(self._done.values())
 
-    def labels(self, name: PatchName) -> Labels:
-        return Labels(self._new_pin.label, self._old_pin.label, name)
-
     def _one(self, patch: Patch) -> Rebased:
-        trial = self._trials.attempt(patch, self._old, self.tree, self.labels(patch.name))
+        trial = self._trials.attempt(patch, self._old, self.tree, self._labels(patch.name))
         self.trials[patch.name] = trial
         self._old = trial.after or self._old
         version, note = self._version(patch)
@@ -96,7 +95,7 @@ class Rebasing:
 
     def _decided(self, trial: Trial) -> Rebased:
         patch = trial.patch
-        asked = conditions(patch.header.trailer("Remove-when"), SGLANG, self._new_pin.release)
+        asked = conditions(patch.header.trailer("Remove-when"), SGLANG, self._new.release)
         holds = any(answer for _, answer in asked) and patch.name not in self._answers.keep
         found = findings(
             trial, retires=holds, commit=self._answers.commits.get(patch.name), lacking=self._lacking(patch.name)
@@ -104,7 +103,7 @@ class Rebasing:
         verdict = decide(found)
         alone = decide(replace(found, retires=False, lacking=())) if verdict in ("blocked", "retire") else None
         told = alone or verdict
-        labels = self.labels(patch.name)
+        labels = self._labels(patch.name)
         clashing = clashes(trial.merged, labels) if trial.merged and told in ("conflict", "gone", "moved") else ()
         return Rebased(
             patch.name,
@@ -121,7 +120,7 @@ class Rebasing:
         )
 
     def _notes(self, trial: Trial, found: Findings) -> Iterator[str]:
-        yield from notes_of(trial.probe, found, trial.refused, trial.homes, self._old_pin.label)
+        yield from notes_of(trial.probe, found, trial.refused, trial.homes, self._labels(trial.patch.name).base)
         for name in (
             name for name in self._needs(trial.patch.name) if name in self._done and self._done[name].verdict in LEAVES
         ):

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from stackctl.commands.rebase import RebaseReport
+from stackctl.commands.rebase_memory import FOLDER
+from stackctl.commands.rebase_session import RebaseAborted
 from stackctl.core.patches.merge import Clash
 from stackctl.core.patches.rebase import EYES, LEAVES, VERDICTS, Rebased
 from stackctl.output.console import Console
@@ -120,8 +122,21 @@ def _end(console: Console, report: RebaseReport) -> None:
     console.print(f"{_count(report.patches, 'patch', 'patches')}: {counts or 'none'}")
     wanting = f"; {hands} {'wants' if hands == 1 else 'want'} hands" if hands else ""
     console.print(f"{stay} in the new queue, tree {report.tree}{wanting}", style="red" if hands else "green")
+    if report.written:
+        console.print(f"written: {', '.join(report.files) or 'nothing; all of it was there'}", style="green")
+    elif report.files:
+        console.raw(report.diff)
+        console.print(f"would be written: {', '.join(report.files)}")
     for hint in report.hints:
         console.print(hint)
+
+
+def show_aborted(console: Console, result: RebaseAborted) -> None:
+    console.print(f"the rebase of {result.stack} is given up")
+    if result.diff:
+        console.print(f"what was edited is in {result.diff}")
+    if result.resolved:
+        console.print(f"git remembers how {', '.join(result.resolved)} was settled ({FOLDER})")
 
 
 def _paths(patch: Rebased) -> list[str]:

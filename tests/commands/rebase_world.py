@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -106,3 +107,24 @@ class RebaseWorld:
     def ports(self, **given: object) -> Ports:
         made = {"files": self.files, "git": self.store, "merges": GitMerges(self.files), "index": Wheels({})}
         return fake_ports(**{**made, "work_trees": GitWorkTrees(self.files), **given})
+
+
+def repository(folder: Path, world: RebaseWorld, *versions: dict[str, str]) -> str:
+    """A repository with one commit for each; the id of the last."""
+
+    def git(*args: str) -> str:
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z"}
+        who = ("-c", "user.name=x", "-c", "user.email=x@x")
+        return subprocess.run(
+            ["git", "-C", str(folder), *who, *args], env=env, check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    folder.mkdir()
+    git("init", "-q")
+    for files in versions:
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)
+        git("add", "-A")
+        git("commit", "-q", "-m", "one")
+    return git("rev-parse", "HEAD")

@@ -10,7 +10,7 @@ from stackctl.commands.rebase import RebaseReport, RebaseRequest, rebase
 from stackctl.commands.selection import Selection
 from stackctl.core.patches.rebase import VERDICTS, Rebased
 from stackctl.errors import UsageError
-from tests.commands.rebase_world import RebaseWorld, lines, text
+from tests.commands.rebase_world import RebaseWorld, lines, repository, text
 
 ONTO = "../new"
 
@@ -226,25 +226,3 @@ def test_keep_wants_a_patch_of_the_queue(world: RebaseWorld) -> None:
     world.base("pkg/a.py", "a\n", "b\n")
     with pytest.raises(UsageError, match="the queue has no patch nobody"):
         run(world, keep=("nobody",))
-
-
-def repository(folder: Path, world: RebaseWorld, *versions: dict[str, str]) -> str:
-    """A repository with one commit for each; the id of the last."""
-    import subprocess
-
-    def git(*args: str) -> str:
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z"}
-        who = ("-c", "user.name=x", "-c", "user.email=x@x")
-        return subprocess.run(
-            ["git", "-C", str(folder), *who, *args], env=env, check=True, capture_output=True, text=True
-        ).stdout.strip()
-
-    folder.mkdir()
-    git("init", "-q")
-    for files in versions:
-        for path, content in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(content)
-        git("add", "-A")
-        git("commit", "-q", "-m", "one")
-    return git("rev-parse", "HEAD")

@@ -1,0 +1,62 @@
+"""Takes what a person made of a conflict out of its work tree: checks it, keeps it, and has git remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from stackctl.commands.rebase_folder import Session, keep_resolution
+from stackctl.commands.rebase_memory import remember, remembered
+from stackctl.commands.workspace import shown
+from stackctl.core.names import TreeId
+from stackctl.core.patches.canonical import canonical
+from stackctl.core.patches.faults import Fault
+from stackctl.core.patches.merge import Labels, leftover
+from stackctl.core.patches.parse import parse
+from stackctl.core.patches.rebase_events import Opened
+from stackctl.core.patches.values import Header
+from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.errors import InvalidFile, Problem, Where
+from stackctl.ports import Ports
+
+
+def take_work(ports: Ports, stack: ResolvedStack, session: Session, waiting: Opened, labels: Labels) -> Session:
+    """The session with one resolution more. Raises InvalidFile with everything that is not settled."""
+    ports.work_trees.lend(session.work)
+    tree = ports.work_trees.snapshot(session.work, waiting.onto).tree
+    contents = ports.git.read(tree, _changed(ports, waiting.onto, tree))
+    diff = ports.git.diff(waiting.onto, tree).encode("utf-8", "surrogateescape")
+    problems = list(_unsettled(shown(ports, session.work), waiting, tree, contents, diff))
+    if problems:
+        raise InvalidFile(problems, f"--continue when it is done; --leave-out gives {waiting.patch} up, --abort all.")
+    _remember(ports, stack, waiting, contents, labels)
+    return keep_resolution(ports, session, waiting, diff)
+
+
+def _remember(
+    ports: Ports, stack: ResolvedStack, waiting: Opened, contents: Mapping[str, bytes], labels: Labels
+) -> None:
+    if waiting.after is None or not (ports.git.has_tree(waiting.before) and ports.git.has_tree(waiting.after)):
+        return
+    merged = ports.merges.merge(waiting.before, waiting.onto, waiting.after, labels)
+    made = {path: contents[path] for path in merged.conflicted if path in contents}
+    remember(ports, stack, ports.merges.remember(merged, made, remembered(ports, stack)))
+
+
+def _changed(ports: Ports, old: TreeId, new: TreeId) -> list[str]:
+    before, after = ({each.path: (each.mode, each.blob) for each in ports.git.list(tree)} for tree in (old, new))
+    return sorted(path for path in after if before.get(path) != after[path])
+
+
+def _unsettled(
+    work: str, waiting: Opened, tree: TreeId, contents: Mapping[str, bytes], diff: bytes
+) -> Iterator[Problem]:
+    marked = {path: line for path, data in contents.items() if (line := leftover(data))}
+    for path, line in sorted(marked.items()):
+        yield Problem("a conflict is still marked here", Where(f"{work}/{path}", line), hint="settle it, marks and all")
+    if not marked and tree == waiting.shown:
+        yield Problem(
+            "nothing was changed", Where(work), hint=f"make the change of {waiting.patch} where it belongs now"
+        )
+    fault = parse(canonical(Header("x", None, None, ""), diff), waiting.patch) if diff else None
+    if isinstance(fault, Fault):
+        yield Problem(f"{fault.kind}: {fault.message}", Where(work), hint=fault.hint)
