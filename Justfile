@@ -54,9 +54,12 @@ check: setup
 golden: setup
     STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core tests/commands -m "not slow and not net and not ssh and not real"
 
-# measure against peers and limits; prints ratios, asserts nothing
-bench *args: setup
-    {{ bin }}/python -m pytest tests/bench --benchmark-only -q {{ args }}
+# measure against peers and limits; `just bench patches` makes the table of docs/patches.md
+bench what="" *args: setup
+    @case "{{ what }}" in \
+        patches) {{ bin }}/python tests/bench/patches_table.py {{ args }} ;; \
+        *) {{ bin }}/python -m pytest tests/bench -q {{ what }} {{ args }} ;; \
+    esac
 
 # ten bisects with the planted fault moved by a seed (about 15 minutes)
 bench-bisect *args: setup

@@ -29,7 +29,7 @@ MOST_WORDS = 240  # characters of a reason
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The verbs that a bisect is a caller of. `restore`: a release that served before, by its id."""
+    """The verbs that a bisect is a caller of. `compose` only plans; `restore`: a release that served before."""
 
     load: Callable[[Ports, Selection], ResolvedStack]
     queue_of: Callable[[Ports, ResolvedStack], Queue]
@@ -48,16 +48,17 @@ def real_pipeline() -> Pipeline:
     """
     from stackctl.commands.deploy import DeployRequest, deploy
     from stackctl.commands.gather import load
+    from stackctl.commands.planning import Planner
     from stackctl.commands.rollback import RollbackRequest, rollback
     from stackctl.commands.status import status
     from stackctl.commands.stop import stop
     from stackctl.commands.test import TestRequest, run_test
-    from stackctl.commands.tree import compose, queue_of
+    from stackctl.commands.tree import queue_of
 
     return Pipeline(
         load=load,
         queue_of=queue_of,
-        compose=compose,
+        compose=Planner().compose,
         deploy=lambda ports, selection: alone(ports, lambda: deploy(ports, DeployRequest(selection, yes=True))),
         stop=lambda ports, selection: alone(ports, lambda: stop(ports, selection)),
         restore=lambda ports, selection, to: alone(

@@ -9,7 +9,7 @@ from typing import Any
 
 from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
-from stackctl.commands.tree import Read, apply_patches, compose, judge, read_queue
+from stackctl.commands.tree import Read, apply_patches, compose, judge, plan_patches, read_queue
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.graph import closures
@@ -209,7 +209,7 @@ def _alone(ports: Ports, read: Read, patch: Patch, offsets: tuple[Offset, ...]) 
     listed = tuple(each.name for each in chosen)
     about: dict[str, Any] = {"remarks": remarks(patch), "source": patch.source}
     try:
-        tree: PatchedTree = apply_patches(ports, read, chosen)
+        tree: PatchedTree = plan_patches(ports, read, chosen)
     except PatchConflict as error:
         return PatchVerdict(patch.name, "conflict", listed, reason=str(error), hint=error.hint, **about)
     word = "offset" if offsets else "clean"

@@ -77,7 +77,7 @@ def compose(ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedT
 
 def _composed(ports: Ports, stack: ResolvedStack, read: Read) -> tuple[ResolvedStack, PatchedTree]:
     taken = leave_out(stack, read.queue.needs)
-    wanted = set(_all_patches(taken))
+    wanted = set(all_patches(taken))
     return taken, apply_patches(ports, read, [patch for patch in read.queue.patches if patch.name in wanted])
 
 
@@ -126,7 +126,7 @@ def read_queue(ports: Ports, stack: ResolvedStack) -> Read:
     if not parts:
         return main
     whole = joined(patches, [main.walk, *(part.walk for part in parts.values())])
-    paths = {name: _file_of(stack, name) for name, _ in parsed}
+    paths = {name: file_of(stack, name) for name, _ in parsed}
     queue = Queue(trees.pop(SGLANG), patches, whole.needs, paths, whole.faults, _offsets(whole.landings), trees)
     return replace(main, queue=queue, sources=parts)
 
@@ -145,7 +145,7 @@ def _read_part(
     base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
     walk = walk_diffs(base, parsed)
     offsets = _offsets(walk.landings)
-    paths = {name: _file_of(stack, name) for name, _ in parsed}
+    paths = {name: file_of(stack, name) for name, _ in parsed}
     queue = Queue(tree, tuple(walk.patches), walk.needs, paths, dict(walk.faults), offsets)
     return Read(queue, base, listing, walk)
 
@@ -208,6 +208,9 @@ def _apply_part(ports: Ports, read: Read, patches: Sequence[Patch], plan: Planne
         raise PatchConflict(f"{astray.patch}: git put {where}", _MORE_CONTEXT)
     if plan is None or plan.tree != applied.tree:
         _refuse_disagreement(ports, read, patches, applied.tree)
+    if plan and plan.tree != applied.tree:
+        files = "of the very same files"
+        raise StackctlError(f"tree {plan.tree} was foreseen, git made {applied.tree} {files}", "Please report this.")
     return SourceTree(read.queue.base, applied.tree)
 
 
@@ -250,12 +253,12 @@ def _judge_part(read: Read, patches: Sequence[Patch]) -> Walk:
 
 
 def _parse_all(ports: Ports, stack: ResolvedStack) -> list[tuple[PatchName, ParsedPatch]]:
-    names = _all_patches(stack)
+    names = all_patches(stack)
     out = {element.name for element in stack.variant.without if element.kind == "patch"}
-    faults = list(duplicate_names(names, [shown(ports, _file_of(stack, name)) for name in names]))
+    faults = list(duplicate_names(names, [shown(ports, file_of(stack, name)) for name in names]))
     parsed: list[tuple[PatchName, ParsedPatch]] = []
     for name in names:
-        result = _parse_file(ports, _file_of(stack, name), stack.sources)
+        result = _parse_file(ports, file_of(stack, name), stack.sources)
         if isinstance(result, ParsedPatch):
             parsed.append((name, result))
         elif name not in out:  # a broken file may be left out
@@ -275,12 +278,12 @@ def _parse_file(ports: Ports, file: str, sources: Iterable[str]) -> ParsedPatch 
     return parsed if isinstance(parsed, Fault) else source_fault(parsed.file, parsed.header, sources) or parsed
 
 
-def _all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:
+def all_patches(stack: ResolvedStack) -> tuple[PatchName, ...]:
     """The queue and what --with adds after it."""
     return stack.patches + tuple(name for name in stack.variant.added if name not in stack.patches)
 
 
-def _file_of(stack: ResolvedStack, name: PatchName) -> str:
+def file_of(stack: ResolvedStack, name: PatchName) -> str:
     return stack.patch_files.get(name, f"{stack.workspace}/patches/{name}.patch")
 
 

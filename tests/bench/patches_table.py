@@ -111,8 +111,7 @@ class Scratch:
             cwd=cwd,
             env=QUIET | env,
             check=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
         )
         return done.stdout.decode().strip()
 
@@ -301,9 +300,8 @@ def main() -> int:
             rows += whole(prepared, scratch, words.rounds)
             if count == counts[0]:
                 rows += subsets(prepared, scratch, words.rounds, words.seed)
-    print(
-        f"| {'sglang 0.5.15, ' + str(len(listing)) + ' files':46} | {'ms':>8} | {'against':24} | {'ratio':6} | {'at most':12} |"
-    )
+    title = f"sglang 0.5.15, {len(listing)} files"
+    print(f"| {title:46} | {'ms':>8} | {'against':24} | {'ratio':6} | {'at most':12} |")
     print(f"|{'-' * 48}|{'-' * 9}:|{'-' * 26}|{'-' * 7}:|{'-' * 14}|")
     print(*rows, sep="\n")
     return 1 if any(row.missed for row in rows) else 0

@@ -52,9 +52,10 @@ class Maker:
             path = self._some_path(hot=False)
             if path not in paths:
                 sections.append(self._delete(path))
+        minute, second = divmod(number, 60)
         header = (
             f"From {NONE} Mon Sep 17 00:00:00 2001\nFrom: A Maintainer <maintainer@example.org>\n"
-            f"Date: Tue, 1 Jul 2025 10:{number // 60 % 60:02}:{number % 60:02} +0000\nSubject: [PATCH] Made-up {number}\n"
+            f"Date: Tue, 1 Jul 2025 10:{minute:02}:{second:02} +0000\nSubject: [PATCH] Made-up {number}\n"
             "\nArea: serving\nWhy: A queue of this length is to be measured.\nUpstream: Inappropriate made up\n---\n"
         )
         return header.encode() + b"".join(sorted(sections)) + b"\n"

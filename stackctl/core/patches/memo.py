@@ -4,7 +4,7 @@ What becomes of a file depends only on which of the chosen patches touch it, so 
 of subsets of one queue meet the same few states of each file. Each hunk goes where the lines are that it read in the
 whole series; where they no longer stand together the subset is a conflict, whatever else looks like them. What is
 not foreseen for sure is left to engine B, which is git and makes every tree that is deployed: renames with edits,
-changes of mode, a file that one patch names twice, a patch that does not apply in the whole series.
+changes of mode, a patch that does not apply in the whole series.
 """
 
 from __future__ import annotations
@@ -65,10 +65,11 @@ class _Seen:
 class Memo:
     """Plans subsets of the patches of `walk`, which went over the base that `listing` shows."""
 
-    def __init__(self, tree: TreeId, listing: Listing, walk: Walk) -> None:
+    def __init__(self, tree: TreeId, listing: Listing, walk: Walk, most_states: int = MOST_STATES) -> None:
         self._tree = tree
         self._listing = listing
         self._walk = walk
+        self._most_states = most_states
         self._seen: dict[tuple[int, tuple[PatchName, ...]], _Seen | Conflicting] = {}
         self._states: dict[tuple[int, tuple[PatchName, ...]], tuple[State, tuple[Landing, ...]]] = {}
 
@@ -120,7 +121,7 @@ class Memo:
         return state, landings
 
     def _keep(self, key: tuple[int, tuple[PatchName, ...]], found: tuple[State, tuple[Landing, ...]]) -> None:
-        if len(self._states) >= MOST_STATES:
+        if len(self._states) >= self._most_states:
             del self._states[next(iter(self._states))]
         self._states[key] = found
 
@@ -152,16 +153,11 @@ class Memo:
 
 
 def _why_for_git(patch: Patch) -> str | None:
-    named: set[str] = set()
     for section in patch.files:
         if (section.rename or section.copy) and section.hunks:
             return f"{section.path}: it is renamed or copied, and edited too"
         if section.old is not None and section.new is not None and section.new_mode:
             return f"{section.path}: its mode changes"
-        paths = {path for path in (section.old, section.new) if path is not None}
-        if named & paths:
-            return f"{section.path}: the patch names it twice"
-        named |= paths
     return None
 
 
