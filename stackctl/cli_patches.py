@@ -64,6 +64,26 @@ def patches_diff(app: App, /, selection: Selection, new: str | None, form: str, 
     return app.show(change or against_base(app.ports, selection, shape), show)
 
 
+@patches.command("inventory")
+@selects
+@click.option("--stat", is_flag=True, help="Also the files of each patch and their lines.")
+@click.option("--name-only", is_flag=True, help="Only the names of the patches.")
+@click.option("--area", metavar="AREA", help="Only patches that belong there or touch it.")
+@click.option("--html", metavar="FILE", help="Write one page that needs nothing else, with the diffs and the graph.")
+@click.pass_obj
+def patches_inventory(app: App, /, selection: Selection, html: str | None, **wanted: Any) -> int:
+    """What STACK carries against upstream: by area, its age and state, and what is risky under load."""
+    from stackctl.commands.inventory import save_page, take_inventory
+    from stackctl.commands.review import Shape
+    from stackctl.output.inventory import show_inventory, show_page
+
+    shape = Shape(**wanted)
+    if html is None:
+        return app.show(take_inventory(app.ports, selection, shape), show_inventory)
+    app.may_change()
+    return app.show(save_page(app.ports, selection, shape, html), show_page)
+
+
 @patches.command("verify")
 @selects
 @click.pass_obj

@@ -6,20 +6,20 @@ told for the files that patches touch; the rest is upstream's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.patches import diff_queue, taken_patches
-from stackctl.commands.revision import ports_at, told_at
+from stackctl.commands.revision import told_at
 from stackctl.commands.selection import Selection
-from stackctl.commands.sides import Side, read_side, repository, split
+from stackctl.commands.sides import Side, ports_of, read_side
 from stackctl.core.names import SGLANG, TreeId
-from stackctl.core.patches.areas import AREAS, area_of, areas_of, close_to
+from stackctl.core.patches.areas import area_of, areas_of, wanted_area
 from stackctl.core.patches.compare import Change, Entry, compare
 from stackctl.core.patches.difftext import FileDiff, by_file
 from stackctl.core.patches.values import Patch
 from stackctl.core.stack.compare import facts
-from stackctl.errors import Drift, UsageError
+from stackctl.errors import Drift
 from stackctl.ports import Ports
 
 
@@ -78,11 +78,7 @@ class QueueChange:
 
 def diff_base(ports: Ports, selection: Selection, shape: Shape = Shape()) -> BaseDiff:
     """The whole queue against the base. Raises PatchConflict."""
-    name, revision_name = split(selection.stack or "")
-    revision = None
-    if revision_name is not None:
-        ports, revision = ports_at(ports, repository(ports, name), revision_name)
-        selection = replace(selection, stack=name or None)
+    ports, selection, revision = ports_of(ports, selection)
     whole = told_at(revision, lambda: diff_queue(ports, selection))
     files, text = by_file(whole.text), whole.text
     if shape.area:
@@ -203,13 +199,7 @@ def _in_area(change: QueueChange, area: str, entries: Sequence[Entry]) -> QueueC
 
 def _belonging(area: str, patches: Sequence[Patch], stack: str) -> Callable[[str], bool]:
     """Whether a file is of the area: by its path, or because a patch that says so touches it."""
-    wanted = area.lower()
-    areas: Mapping[str, tuple[str, ...]] = {patch.name: areas_of(patch) for patch in patches}
-    here = tuple(dict.fromkeys(each for several in areas.values() for each in several))
-    if wanted not in here and wanted not in AREAS:
-        near = close_to(wanted, (*here, *AREAS))
-        hint = f"Did you mean {near}?" if near else f"Areas of {stack}: {', '.join(sorted(here)) or 'none'}."
-        raise UsageError(f"there is no area {area}", hint)
-    said = [patch for patch in patches if areas[patch.name][0] == wanted]
+    wanted = wanted_area(area, patches, stack)
+    said = [patch for patch in patches if areas_of(patch)[0] == wanted]
     touched = {file.path for patch in said for file in patch.files}
     return lambda path: path in touched or area_of(path) == wanted

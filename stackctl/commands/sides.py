@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from stackctl.commands.gather import load
-from stackctl.commands.revision import ports_at, told_at
+from stackctl.commands.revision import Revision, ports_at, told_at
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import apply_patches, read_queue
 from stackctl.commands.workspace import choose, shown, workspace_of
@@ -75,6 +75,15 @@ def read_side(ports: Ports, text: str, selection: Selection = AS_THE_FILE_SAYS) 
         return Side(label, _stem(name), absent=error)
     wanted = replace(selection, stack=name or None)
     return told_at(revision, lambda: _stack(at, wanted, label))
+
+
+def ports_of(ports: Ports, selection: Selection) -> tuple[Ports, Selection, Revision | None]:
+    """For a verb that looks at one stack: with `STACK@REVISION`, the files of then and the selection without it."""
+    name, revision_name = split(selection.stack or "")
+    if revision_name is None:
+        return ports, selection, None
+    at, revision = ports_at(ports, repository(ports, name), revision_name)
+    return at, replace(selection, stack=name or None), revision
 
 
 def split(text: str) -> tuple[str, str | None]:

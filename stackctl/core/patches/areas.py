@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from stackctl.core.patches.values import Patch
+from stackctl.errors import UsageError
 
 HARMLESS = re.compile(r"(^|/)(docs?|tests?|examples?|benchmarks?)/|\.(md|rst|txt)$|(^|/)test_[^/]*$")
 OTHER = "other"
@@ -77,5 +79,12 @@ def harmless(patch: Patch) -> bool:
     return bool(patch.files) and all(HARMLESS.search(section.path) for section in patch.files)
 
 
-def close_to(area: str, known: tuple[str, ...]) -> str | None:
-    return next(iter(get_close_matches(area.lower(), known, 1)), None)
+def wanted_area(area: str, patches: Iterable[Patch], stack: str) -> str:
+    """The area as it is spelt here. Raises UsageError for one that neither the rules nor a patch know."""
+    wanted = area.lower()
+    here = tuple(dict.fromkeys(each for patch in patches for each in areas_of(patch)))
+    if wanted in here or wanted in AREAS:
+        return wanted
+    near = get_close_matches(wanted, (*here, *AREAS), 1)
+    hint = f"Did you mean {near[0]}?" if near else f"Areas of {stack}: {', '.join(sorted(here)) or 'none'}."
+    raise UsageError(f"there is no area {area}", hint)

@@ -37,7 +37,7 @@ LINES: dict[Kind, re.Pattern[str]] = {
     ),
     "buffers": re.compile(
         r"\b(?:torch|np)\.(?:empty|zeros|full|ones)(?:_like)?\(|\.copy_\(|\.(?:fill|zero|resize|set)_\(|pin_memory"
-        r"|\bout=|\.data_ptr\(|\w*(?:buffer|_buf|scratch|staging)\w*|\balloc\w*\(|\.free\w*\(|\bshared_memory\b|\bdeque\("
+        r"|\bout=|\.data_ptr\(|\w*(?:buffer|_buf\b|\bbufs?\b|scratch|staging)\w*|\balloc\w*\(|\.free\w*\(|\bshared_memory\b|\bdeque\("
         r"|\bevict\w*\(|\bmemcpy\w*|\bmemoryview\("
     ),
     "synchronisation": re.compile(
@@ -190,7 +190,10 @@ def grouped(reasons: Sequence[Reason]) -> tuple[str, ...]:
         files: dict[str, list[str]] = {}
         for reason in of_kind:
             files.setdefault(reason.file, []).extend([str(reason.line)] if reason.line else [])
-        places = [f"{file}:{', '.join(_few(numbers))}" if numbers else file for file, numbers in files.items()]
+        places = [
+            f"{file}:{', '.join(_few(numbers))}" if numbers else f"{file} (by its name alone)"
+            for file, numbers in files.items()
+        ]
         lines.append(f"{kind}: {'; '.join(places)}")
     return tuple(lines)
 

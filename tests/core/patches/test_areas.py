@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stackctl.core.patches.areas import AREAS, RULES, area_of, areas_of, close_to
+from stackctl.core.patches.areas import RULES, area_of, areas_of, wanted_area
+from stackctl.errors import UsageError
 from tests.core.patches.test_risk import patch_of
 
 SRT = "python/sglang/srt/"
@@ -78,8 +79,13 @@ def test_the_header_comes_first_and_the_files_after_it() -> None:
 
 
 def test_a_mistyped_area_finds_its_like() -> None:
-    assert close_to("atention", AREAS) == "attention"
-    assert close_to("zzz", AREAS) is None
+    assert wanted_area("MoE", [], "s") == "moe"
+    with pytest.raises(UsageError) as caught:
+        wanted_area("atention", [], "s")
+    assert caught.value.hint == "Did you mean attention?"
+    with pytest.raises(UsageError) as caught:
+        wanted_area("zzz", [patch_of("+x = 1")], "s")
+    assert caught.value.hint == "Areas of s: serving, tests."
 
 
 def test_every_rule_has_an_area_that_is_one_word() -> None:
