@@ -14,7 +14,7 @@ from stackctl.errors import InvalidFile, PatchConflict, Problem, StackctlError, 
 FileKind = Literal[
     "not-a-patch", "corrupt-hunk", "truncated-hunk", "crlf-patch", "binary-without-data", "binary-patch",
     "combined-diff", "mailbox", "symlink", "symlink-target", "gitlink", "path-escape", "absolute-path", "bad-path",
-    "forbidden-name", "duplicate-name", "bad-needs", "excluded", "other-source",
+    "forbidden-name", "duplicate-name", "bad-needs", "excluded", "other-source", "corrupt-header",
 ]  # fmt: skip
 BaseKind = Literal[
     "no-strip-level", "missing-file", "exists-already", "already-applied", "context-mismatch", "ambiguous-context",

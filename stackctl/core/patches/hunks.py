@@ -24,7 +24,7 @@ def read_hunk(lines: Sequence[bytes], at: int, file: str) -> tuple[Hunk, int]:
     old_start, old, new_start, new = (int(group) if group is not None else 1 for group in match.groups())
     body: list[bytes] = []
     numbers: list[int] = []
-    left_old, left_new, end = old, new, at + 1
+    left_old, left_new, end, unended = old, new, at + 1, False
     while left_old > 0 or left_new > 0:
         line = lines[end] if end < len(lines) else b""
         kind = line[:1]
@@ -37,7 +37,7 @@ def read_hunk(lines: Sequence[bytes], at: int, file: str) -> tuple[Hunk, int]:
         elif line == b"\n":  # an empty line of context that has lost its space
             line, left_old, left_new = b" \n", left_old - 1, left_new - 1
         elif kind == b"\\" and body:
-            body[-1] = body[-1].removesuffix(b"\n")
+            body[-1], unended = body[-1].removesuffix(b"\n"), True
             end += 1
             continue
         else:
@@ -50,12 +50,25 @@ def read_hunk(lines: Sequence[bytes], at: int, file: str) -> tuple[Hunk, int]:
     if end < len(lines) and lines[end].startswith(b"\\") and body:
         body[-1] = body[-1].removesuffix(b"\n")
         end += 1
+    if unended and (wrong := _run_together(body)) is not None:
+        message = f"line {numbers[wrong]} has no line end, but is not the last one of its side"
+        raise Refused(Fault("corrupt-hunk", file, at + 1, message, _REDO))
     if end < len(lines) and lines[end][:1] in b" +-" and lines[end] != SIGNATURE and not is_names(lines, end):
         raise Refused(_miscounted(lines, at, (old, new), file))
     if body and not lines[end - 1].endswith(b"\n"):
         message = "the file ends without a line end, so its last line may be cut"
         raise Refused(Fault("truncated-hunk", file, at + 1, message, "Add the line end, or export the patch again."))
     return Hunk(at + 1, old_start, old, new_start, new, tuple(body), tuple(numbers)), end
+
+
+def _run_together(body: Sequence[bytes]) -> int | None:
+    """The first line without an end that others of its side follow: git would run the two together."""
+    for at, line in enumerate(body):
+        if not line.endswith(b"\n"):
+            other = {b"-": b"+", b"+": b"-"}.get(line[:1])
+            if any(later[:1] != other for later in body[at + 1 :]):
+                return at
+    return None
 
 
 def is_names(lines: Sequence[bytes], at: int) -> bool:

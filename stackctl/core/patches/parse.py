@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from stackctl.core.patches.coherent import NAMES, REDO, header_contradiction
 from stackctl.core.patches.faults import Fault, Kind, Refused
 from stackctl.core.patches.hunks import HUNK, SIGNATURE, is_names, read_hunk
 from stackctl.core.patches.message import read_header
@@ -138,7 +139,10 @@ class _Sections:
 
     def _after_signature(self, at: int) -> int:
         at += 1
-        while at < len(self._lines) and not _begins_section(self._lines, at) and not NEXT_MAIL.match(self._lines[at]):
+        lines = self._lines
+        while at < len(lines) and not (
+            _begins_section(lines, at) or NEXT_MAIL.match(lines[at]) or HUNK.match(lines[at])
+        ):
             at += 1
         return at
 
@@ -148,19 +152,29 @@ class _Sections:
         section.old, section.new = names_of_git_line(lines[at])
         at += 1
         while at < len(lines) and (key := next((k for k in GIT_FIELDS if lines[at].startswith(k)), None)):
+            if key in section.fields:
+                message = f"`{key.decode().strip()}` stands in line {section.fields[key][0]} already"
+                self._refuse("corrupt-header", at, message, REDO)
             section.fields[key] = (at + 1, lines[at][len(key) :].rstrip(b"\n"))
             at += 1
         for key, side in ((b"from ", "old"), (b"to ", "new")):
             value = section.fields.get(b"rename " + key) or section.fields.get(b"copy " + key)
             if value:
                 setattr(section, side, read_name(value[1])[0])
+        if not lines[at - 1].endswith(b"\n"):
+            self._refuse("corrupt-header", at - 1, "the file ends in the middle of this line", REDO)
         if at < len(lines):
             self._refuse_binary(at)
+            if lines[at].startswith((b"--- ", b"+++ ")) and not is_names(lines, at):
+                self._refuse("corrupt-header", at, "`---` and `+++` stand together, each with a name", REDO)
+        marks: tuple[bytes, ...] = ()
         if at < len(lines) and is_names(lines, at):
-            names = Names(lines[at][4:], lines[at + 1][4:])
+            marks = (lines[at][4:], lines[at + 1][4:])
+            names = Names(*marks)
             if not section.moves:
                 section.old, section.new = names.old, names.new
             at = self._hunks(section, at + 2)
+        self._refuse_contradiction(section, marks)
         if b"new file mode " in section.fields:
             section.old = None
         if b"deleted file mode " in section.fields:
@@ -170,6 +184,12 @@ class _Sections:
                 "not-a-patch", section.line - 1, "this line names no file that can be told", "Export it again."
             )
         return section, at
+
+    def _refuse_contradiction(self, section: ParsedFile, marks: Sequence[bytes]) -> None:
+        line = self._lines[section.line - 1][len(b"diff --git ") :]
+        wrong = header_contradiction(line, section.fields, marks, len(section.hunks))
+        if wrong:
+            self._refuse("corrupt-header", section.line - 1, f"this file section contradicts itself: {wrong}", REDO)
 
     def _plain_section(self, at: int) -> tuple[ParsedFile, int]:
         names = Names(self._lines[at][4:], self._lines[at + 1][4:])
@@ -208,8 +228,7 @@ def _refuse_names(section: ParsedFile, file: str) -> None:
     for name in section.names:
         fault = name_fault(name)
         if fault:
-            hint = "Write names of the source tree, relative to its top, each as it is."
-            raise Refused(Fault(fault.kind, file, section.line, f"{name!r}: {fault.reason}", hint, {"file": name}))
+            raise Refused(Fault(fault.kind, file, section.line, f"{name!r}: {fault.reason}", NAMES, {"file": name}))
 
 
 def _refuse_modes(section: ParsedFile, file: str, allow: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from stackctl.core.names import PatchName
 from stackctl.core.patches.apply import Origin
+from stackctl.core.patches.coherent import settled_fault
 from stackctl.core.patches.depend import declared_needs, excluded, strongest
 from stackctl.core.patches.explain import already, lacks
 from stackctl.core.patches.faults import Fault
@@ -90,6 +91,9 @@ def walk_diffs(base: Base, entries: Iterable[tuple[PatchName, ParsedPatch]]) -> 
             walk.add(settle(name, parsed, 1), Step(fault=level))
             continue
         patch = settle(name, parsed, level)
+        if fault := settled_fault(patch):
+            walk.add(patch, Step(fault=fault))
+            continue
         before, (state, step) = state, take(state, patch)
         if step.fault and reverses(before, patch):
             step.fault = already(step.fault)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,18 @@ from stackctl.core.patches.state import Base
 from stackctl.core.patches.walk import Walk, walk_series, walk_subset
 from stackctl.ports import TreeFile
 
-CASES = Path(__file__).parents[2] / "cases" / "patches"
+ROOT = Path(__file__).parents[3]
+CASES = ROOT / "tests" / "cases" / "patches"
+GIVEN = ROOT.parent / "shared" / "cases" / "patches"  # where these came from, on machines that have it
 LATER = {
     ("05-mbox-three-messages", 1): "one file is one patch here: a mailbox is refused, to be split first",
     ("28-site-packages-root", 1): "root maps of installation folders belong to importing",
     ("28-site-packages-root", 2): "root maps of installation folders belong to importing",
     ("29-duplicate-name", 3): "taking numbers off names belongs to importing; in a stack these are two names",
 }
-CORRECTED = {  # the case says 8, but line 9 of its base is the one that holds `file_has`
-    ("25-needs-fuzz", 1): {"file_line": 9},
-}
+# lines count from 1, says the README of the cases; the line of the base that holds this case's own `file_has` is 9,
+# and its line 8 is matched by the hunk: the 8 of the case counts from 0
+CORRECTED = {("25-needs-fuzz", 1): {"file_line": 9}}
 
 
 def runs() -> list[Any]:
@@ -180,3 +183,29 @@ def check_fault(case: Path, run: dict[str, Any], fault: Fault) -> None:
         assert fault.facts["entries"] == error["entries"]
     assert fault.message
     assert fault.hint
+
+
+def test_what_is_corrected_is_shown_by_the_case_itself() -> None:
+    case = CASES / "25-needs-fuzz"
+    error = json.loads((case / "expect.json").read_bytes())["runs"][0]["error"]
+    lines = (case / "base" / "src" / "queue.py").read_text().split("\n")
+    assert lines[CORRECTED["25-needs-fuzz", 1]["file_line"] - 1] == error["file_has"]
+    assert lines[error["file_line"] - 1] != error["file_has"]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.skipif(not GIVEN.is_dir(), reason="this machine has no other copy of the cases")
+def test_the_cases_are_those_that_were_given_byte_for_byte() -> None:
+    assert contents(CASES) == contents(GIVEN)
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git work tree: an archive was unpacked as it is")
+def test_no_checkout_changes_a_byte_of_a_case() -> None:
+    files = [f"tests/cases/patches/{name}" for name in contents(CASES) if name != "README.md"]
+    argv = ["git", "-C", str(ROOT), "check-attr", "-z", "--stdin", "text"]
+    done = subprocess.run(argv, input="\0".join(files).encode(), capture_output=True, check=True)
+    said = done.stdout.decode().split("\0")
+    assert dict(zip(said[::3], said[2::3], strict=False)) == dict.fromkeys(files, "unset")

@@ -1,0 +1,177 @@
+"""A hostile patch is refused, and nothing outside of the store is written: the real command line, watched.
+
+Everything around it is compared before and after (names, modes, bytes, times), and where strace may be used every call
+that could change a file is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.commands.hostile import hostile
+
+ROOT = Path(__file__).parents[2]
+STACK = """
+base: {path: ../../engine}
+patches: [x/NAME]
+model: {path: /m, name: m}
+roles: {single: {host: a, port: 30000}}
+hosts: {a: {address: local}}
+"""
+DRIVER = """
+import contextlib, io, json, sys
+from stackctl.cli import main
+said = {}
+for words in json.load(open(sys.argv[1])):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+        code = main(words)
+    said[" ".join(words)] = [code, text.getvalue()]
+print(json.dumps(said))
+"""
+# what may be written besides the store: scratch that is gone at the end, and what is no file of a disk
+ELSEWHERE = ("/dev/null", "/dev/tty", "/dev/shm/", "/proc/self/")
+CALL = re.compile(r"\d+ +(\w+)\((.*)\) += (-?\d+)")
+CHANGING = (
+    "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
+    "symlink", "symlinkat", "mknod", "mknodat", "chmod", "fchmodat", "chown", "lchown", "fchownat", "truncate",
+    "utimensat", "setxattr", "removexattr",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Watched:
+    """`answers`: command line -> exit code and all that it printed. `calls`: paths that something tried to change."""
+
+    sandbox: Path
+    kinds: dict[str, str]
+    before: dict[str, str]
+    after: dict[str, str]
+    answers: dict[str, tuple[int, str]]
+    calls: list[str] | None
+
+
+def sandbox_at(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Home, scratch, base, workspace and a neighbour with something to steal and to overwrite."""
+    for name in (
+        "home",
+        "tmp",
+        "store",
+        "engine/python/pkg",
+        "ws/stacks",
+        "ws/patches/x",
+        "neighbour",
+        "ws/.git/hooks",
+    ):
+        (folder / name).mkdir(parents=True)
+    (folder / "home/.gitconfig").write_text("[core]\n\thooksPath = /tmp\n")
+    (folder / "neighbour/secret").write_text("one\n")
+    (folder / "engine/python/pkg/one.py").write_text("one\n")
+    (folder / "ws/.git/config").write_text("[core]\n\tbare = false\n")
+    patches = hostile(folder / "neighbour")
+    for name, (data, _) in patches.items():
+        (folder / f"ws/patches/x/{name}.patch").write_bytes(data)
+        (folder / f"ws/stacks/{name}.yaml").write_text(STACK.replace("NAME", name))
+    return folder, {name: kind for name, (_, kind) in patches.items()}
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Everything but the store: path -> mode, time, and content or target."""
+    found = {}
+    for parent, folders, names in os.walk(folder):
+        if Path(parent) == folder:
+            folders.remove("store")
+        for name in [*folders, *names]:
+            path = Path(parent, name)
+            facts = path.lstat()
+            data = str(path.readlink()) if path.is_symlink() else "" if path.is_dir() else path.read_bytes()
+            content = hashlib.sha256(data if isinstance(data, bytes) else data.encode()).hexdigest()
+            inside = path.is_relative_to(folder / "tmp")
+            found[str(path)] = f"{facts.st_mode:o} {0 if inside else facts.st_mtime_ns} {content}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    sandbox, kinds = sandbox_at(tmp_path_factory.mktemp("hostile"))
+    words = [[*verb, name] for name in kinds for verb in (["check"], ["patches", "verify"], ["patches", "diff"])]
+    (sandbox / "words.json").write_text(json.dumps(words))
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(sandbox / "home"),
+        "TMPDIR": str(sandbox / "tmp"),
+        "STACKCTL_HOME": str(sandbox / "store"),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    argv = [sys.executable, "-c", DRIVER, str(sandbox / "words.json")]
+    trace = sandbox.parent / "trace.txt"
+    strace = _strace()
+    before = snapshot(sandbox)
+    prefix = ["strace", "-f", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)] if strace else []
+    done = subprocess.run([*prefix, *argv], cwd=sandbox / "ws", env=env, capture_output=True, text=True, check=True)
+    calls = _changes(trace, sandbox / "ws") if strace else None
+    answers = {line: (code, text) for line, (code, text) in json.loads(done.stdout).items()}
+    return Watched(sandbox, kinds, before, snapshot(sandbox), answers, calls)
+
+
+def _strace() -> bool:
+    if not shutil.which("strace"):
+        return False
+    return subprocess.run(["strace", "-f", "true"], capture_output=True, check=False).returncode == 0
+
+
+def _changes(trace: Path, cwd: Path) -> list[str]:
+    """Absolute paths that a call wanted to write, make, move, remove or change; whether it could or not."""
+    found = []
+    for line in trace.read_text(errors="replace").splitlines():
+        match = CALL.match(line)
+        if not match:
+            continue
+        name, words = match[1], match[2]
+        opens = name in ("open", "openat") and re.search(r"O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)", words)
+        if not opens and name not in CHANGING:
+            continue
+        folders = re.findall(r"(?:AT_FDCWD|\d+)<([^>]*)>, ", words) or [str(cwd)]
+        paths = re.findall(r'"((?:[^"\\]|\\.)*)"', words)
+        if name.startswith("symlink"):
+            paths = paths[-1:]  # the target is no file that is written
+        found += [os.path.normpath(Path(folders[min(at, len(folders) - 1)], path)) for at, path in enumerate(paths)]
+    return found
+
+
+@pytest.mark.slow
+def test_every_hostile_patch_is_refused_with_its_kind_and_place(watched: Watched) -> None:
+    for name, kind in watched.kinds.items():
+        for verb in ("check", "patches verify", "patches diff"):
+            code, text = watched.answers[f"{verb} {name}"]
+            assert code in (2, 3), (verb, name, text)
+            assert f"patches/x/{name}.patch:" in text, (verb, name, text)
+            assert kind in text, (verb, name, kind, text)
+            assert "hint: " in text or verb == "patches verify", (verb, name, text)
+            assert "fault of stackctl itself" not in text, (verb, name, text)
+
+
+@pytest.mark.slow
+def test_nothing_around_the_store_has_changed(watched: Watched) -> None:
+    assert watched.after == watched.before
+
+
+@pytest.mark.slow
+def test_no_call_wanted_to_change_anything_else(watched: Watched) -> None:
+    if watched.calls is None:
+        pytest.skip("strace is not here, or may not trace")
+    allowed = (f"{watched.sandbox}/store", f"{watched.sandbox}/tmp")
+    assert any(path.startswith(allowed[0]) for path in watched.calls), "the trace saw nothing"
+    others = {path for path in watched.calls if not path.startswith(allowed + ELSEWHERE)}
+    assert not others
