@@ -8,6 +8,7 @@ and some from the same start.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from stackctl.core.patches.faults import Fault
@@ -20,6 +21,7 @@ PAIRS = ((b"rename from ", b"rename to "), (b"copy from ", b"copy to "), (b"old 
 DOING = (b"rename to ", b"copy to ", b"new mode ", b"new file mode ", b"deleted file mode ")
 APART = (b"rename to ", b"copy to ", b"new file mode ", b"deleted file mode ")  # a section is one of these at most
 NOWHERE = b"/dev/null"
+INDEX = re.compile(rb"[0-9a-f]+\.\.[0-9a-f]+( [0-7]+)?\s*")
 NAMES = "Write names of the source tree, relative to its top, each as it is."
 REDO = "Export it again: `git diff --full-index --no-renames`, one section for each file."
 
@@ -33,6 +35,8 @@ def header_contradiction(line: bytes, fields: Fields, marks: Sequence[bytes], hu
         if (first in fields) != (second in fields):
             has, lacks = (first, second) if first in fields else (second, first)
             return f"it has `{has.decode().strip()}` and no `{lacks.decode().strip()}`"
+    if b"index " in fields and not INDEX.fullmatch(fields[b"index "][1]):
+        return "its `index` line holds no ids of blobs"
     said = [key for key in APART if key in fields]
     if len(said) > 1:
         return f"it has `{said[0].decode().strip()}` and `{said[1].decode().strip()}`"

@@ -20,7 +20,8 @@ from stackctl.core.patches.sections import Names, names_of_git_line, read_name
 from stackctl.core.patches.values import Header, Hunk
 
 NEXT_MAIL = re.compile(rb"From [0-9a-f]{40} [A-Z][a-z]{2} [A-Z][a-z]{2} ")
-STRUCTURE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ", b"index ", b"new file mode ", b"rename from ")
+STRUCTURE = (b"diff --git ", b"@@ ", b"index ", b"new file mode ", b"rename from ")
+MODES = (b"new file mode ", b"new mode ", b"deleted file mode ", b"old mode ")
 GIT_FIELDS = (
     b"old mode ", b"new mode ", b"deleted file mode ", b"new file mode ", b"copy from ", b"copy to ", b"rename from ",
     b"rename to ", b"similarity index ", b"dissimilarity index ", b"index ",
@@ -96,7 +97,9 @@ def _is_binary_stub(line: bytes) -> bool:
 
 
 def _refuse_whole(lines: Sequence[bytes], file: str) -> None:
-    if any(line.startswith(STRUCTURE) and line.endswith(b"\r\n") for line in lines):
+    if any(
+        line.endswith(b"\r\n") and (line.startswith(STRUCTURE) or is_names(lines, at)) for at, line in enumerate(lines)
+    ):
         first = next(at for at, line in enumerate(lines, 1) if line.endswith(b"\r\n"))
         hint = f"Take the CRs out: `sed -i 's/\\r$//' {file}`; ask its sender for a file instead of a pasted text."
         raise Refused(Fault("crlf-patch", file, first, "lines end in CR LF, so somebody converted the patch", hint))
@@ -232,19 +235,18 @@ def _refuse_names(section: ParsedFile, file: str) -> None:
 
 
 def _refuse_modes(section: ParsedFile, file: str, allow: Collection[str]) -> None:
-    found = section.mode(b"new file mode ", b"new mode ", b"deleted file mode ")
-    if found is None and b"index " in section.fields:
+    said = [section.fields[key] for key in MODES if key in section.fields]
+    if b"index " in section.fields:
         line, value = section.fields[b"index "]
-        found = (line, value.rpartition(b" ")[2].decode("ascii", "replace")) if b" " in value else None
-    if found is None:
-        return
-    line, mode = found
-    if mode == "160000":
-        raise Refused(Fault("gitlink", file, line, "a submodule is no file", "Put its files into the base."))
-    if mode == "120000":
-        _refuse_link(section, file, line, allow)
-    elif mode not in ("100644", "100755"):
-        raise Refused(Fault("not-a-patch", file, line, f"the mode {mode!r} is none of git's", "Export it again."))
+        said += [(line, value.rpartition(b" ")[2])] if b" " in value else []
+    for line, value in said:
+        mode = value.decode("ascii", "replace").strip()
+        if mode == "160000":
+            raise Refused(Fault("gitlink", file, line, "a submodule is no file", "Put its files into the base."))
+        if mode == "120000":
+            _refuse_link(section, file, line, allow)
+        elif mode not in ("100644", "100755"):
+            raise Refused(Fault("not-a-patch", file, line, f"the mode {mode!r} is none of git's", "Export it again."))
 
 
 def _refuse_link(section: ParsedFile, file: str, line: int, allow: Collection[str]) -> None:

@@ -28,6 +28,7 @@ def fault(text: str) -> Fault | None:
         (GIT, 1, "it changes nothing"),
         (GIT + "index 1..2 100644\n", 1, "it changes nothing"),
         (GIT + "-- \nindex 1..2\n" + MARKS + HUNK, 1, "it changes nothing"),
+        (GIT + "index 1..2 b 100644\n" + MARKS + HUNK, 1, "its `index` line holds no ids of blobs"),
         (GIT + "index 1..2 100644\n--- a/x\n" + MARKS + HUNK, 3, "`---` and `+++` stand together"),
         (GIT + "old mode 100644\n", 1, "it has `old mode` and no `new mode`"),
         (GIT + NEW + NEW + "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n", 3, "stands in line 2 already"),

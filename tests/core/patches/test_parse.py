@@ -129,3 +129,17 @@ def test_it_never_fails(data: bytes) -> None:
     assert isinstance(result, ParsedPatch | Fault)
     if isinstance(result, Fault) and result.line is not None:
         assert 1 <= result.line <= max(1, data.count(b"\n") + 1)
+
+
+@pytest.mark.parametrize("mode", ["old mode 120000\nnew mode 100644\n", "old mode 100644\nnew mode 120000\n"])
+def test_a_link_does_not_become_a_file_nor_a_file_a_link(mode: str) -> None:
+    assert fault(HEAD.partition("---")[0] + mode).kind == "symlink"
+
+
+def test_no_other_modes() -> None:
+    assert fault(HEAD.partition("---")[0] + "old mode 1007 5\nnew mode 100644\n").kind == "not-a-patch"
+
+
+def test_a_removed_line_that_looks_like_a_name_is_content_in_a_file_of_cr_lf_too() -> None:
+    patch = parsed(HEAD + "@@ -1,2 +1 @@\n--- x\r\n keep\r\n")
+    assert patch.files[0].hunks[0].lines == (b"--- x\r\n", b" keep\r\n")
