@@ -56,8 +56,11 @@ class Files(Protocol):
 
     def read(self, path: str) -> bytes: ...
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """Whole or not at all: a temporary file beside it, then a rename. Makes the folder."""
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """Whole or not at all: a temporary file beside it, then a rename. Makes the folder.
+
+        Without a `mode` a file keeps the one it has; a new one gets 0644.
+        """
         ...
 
     def append_line(self, path: str, line: str) -> None:

@@ -24,7 +24,7 @@ class MemoryFiles:
             raise StackctlError(f"cannot read {path}: there is no such file")
         return self.data[path]
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         self.data[path] = data
 
     def append_line(self, path: str, line: str) -> None:

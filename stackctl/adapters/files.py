@@ -31,10 +31,13 @@ class LocalFiles:
         with _told(path, "read"):
             return Path(path).read_bytes()
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        """A file that is there keeps its mode unless one is given. A link is replaced, never written through."""
         target = Path(path)
         with _told(path, "write", self.home()):
             target.parent.mkdir(parents=True, exist_ok=True)
+            if mode is None:
+                mode = target.stat().st_mode & 0o777 if target.is_file() else 0o644
             handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
             try:
                 with os.fdopen(handle, "wb") as file:

@@ -41,7 +41,7 @@ class ForeseenFiles:
         except StackctlError:
             return ""
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         self._files.write(path, data, mode)
 
     def append_line(self, path: str, line: str) -> None:

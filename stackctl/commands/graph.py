@@ -22,13 +22,14 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class QueueGraph:
-    """`graph.edges` are needs and, with the reason `hint`, the pairs of `hints`."""
+    """`graph.edges` are needs and, with the reason `hint`, the pairs of `hints`. `conflicts` do not apply."""
 
     stack: str
     variant: str
     graph: Graph
     hints: tuple[Hint, ...]
     titles: Mapping[PatchName, str]
+    conflicts: tuple[PatchName, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ def graph_of(ports: Ports, selection: Selection) -> QueueGraph:
     edges += [_edge(next(hint for hint in found if (hint.patch, hint.adds) == pair)) for pair in extra]
     titles = {patch.name: patch.header.subject or "" for patch in patches}
     title = " ".join([stack.name, str(stack.variant)]).strip()
-    return QueueGraph(stack.name, str(stack.variant), Graph(title, names, tuple(edges)), found, titles)
+    conflicts = tuple(name for name in names if name in read.queue.conflicts)
+    return QueueGraph(stack.name, str(stack.variant), Graph(title, names, tuple(edges)), found, titles, conflicts)
 
 
 def save_drawing(ports: Ports, found: QueueGraph, file: str) -> str:

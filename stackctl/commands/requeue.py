@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stackctl.commands.changes import Change, as_diff, chain_files, change_stack, holder, readers, write_changes
+from stackctl.commands.foreseen import ForeseenFiles, foreseen
 from stackctl.commands.gather import load_file, merged_chain
 from stackctl.commands.graph import hints_of
 from stackctl.commands.patches import named_patch
@@ -89,6 +90,7 @@ class _Opened:
 
 def move_patch(ports: Ports, name: str, place: Beside, stack: str | None, *, dry_run: bool = False) -> Requeued:
     """Put a patch beside another one of its list. Raises PatchConflict when a need forbids it."""
+    ports, seen = foreseen(ports, {})
     opened = _open(ports, stack)
     patch, other = named_patch(opened.read.queue, name), named_patch(opened.read.queue, place.other)
     if patch.name == other.name:
@@ -102,13 +104,14 @@ def move_patch(ports: Ports, name: str, place: Beside, stack: str | None, *, dry
     change = change_stack(ports, path, lambda file: edit.move_patch(file, patch.name, **beside))
     proof = prove(ports, opened.plan(order, (change,) if order != opened.patches else ()))
     if not dry_run:
-        write_changes(ports, proof.changes)
+        _write(ports, seen, opened, proof.changes)
     names = tuple(each.name for each in order)
     return Requeued(opened.stack.name, patch.name, (), names, proof, as_diff(proof.changes), not dry_run)
 
 
 def drop_patch(ports: Ports, dropping: Dropping, stack: str | None, *, dry_run: bool = False) -> Requeued:
     """Take a patch out of the queue. Raises StackctlError when others need it and were not to go with it."""
+    ports, seen = foreseen(ports, {})
     opened = _open(ports, stack)
     queue = opened.read.queue
     patch = named_patch(queue, dropping.name).name
@@ -120,7 +123,7 @@ def drop_patch(ports: Ports, dropping: Dropping, stack: str | None, *, dry_run: 
     proof = prove(ports, opened.plan(order, tuple(_lines_out(ports, opened.chosen, gone, dropping.here))))
     files, kept = _files_out(ports, opened, gone, proof) if dropping.delete else ((), ())
     if not dry_run:
-        write_changes(ports, (*proof.changes, *files))
+        _write(ports, seen, opened, (*proof.changes, *files))
     return Requeued(
         opened.stack.name,
         patch,
@@ -141,6 +144,15 @@ def _open(ports: Ports, stack: str | None) -> _Opened:
     read = read_queue(ports, found)
     refuse_conflicts(read)
     return _Opened(chosen, found, read)
+
+
+def _write(ports: Ports, seen: ForeseenFiles, opened: _Opened, changes: Sequence[Change]) -> None:
+    """Refused when a file that was read for the proof is another one now."""
+    moved = seen.moved_on(opened.chosen.workspace)
+    if moved:
+        names = ", ".join(shown(ports, path) for path in moved)
+        raise StackctlError(f"changed meanwhile, so nothing is written: {names}", "Run the command again.")
+    write_changes(ports, changes)
 
 
 def _refuse_needs(read: Read, order: Sequence[Patch]) -> None:

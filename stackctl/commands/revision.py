@@ -139,7 +139,7 @@ class FilesAt:
         prefix = f"{folder}/" if folder else ""
         return (path[len(prefix) :] for path in self._modes if path.startswith(prefix))
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         self._refuse(path)
         self._now.write(path, data, mode)
 

@@ -27,6 +27,8 @@ def show_graph(console: Console, result: QueueGraph) -> None:
         console.raw("\n".join(tree(graph)))
     for hint in result.hints:
         console.print(hint_line(hint), style="yellow")
+    for name in result.conflicts:
+        console.print(f"{name} does not apply, so its needs are not known: `stackctl patches verify`", style="red")
 
 
 def show_why(console: Console, result: Why) -> None:
@@ -65,8 +67,8 @@ def _show_line(console: Console, step: Step, line: Evidence) -> None:
     for place, text in rows:
         console.raw(f"    {place:{width}}  {text}")
     if line.tree_line:
-        after = "after these lines were taken out, before" if line.reason == "tombstone" else "in the tree:"
-        console.print(f"    {after} line {line.tree_line}")
+        where = "gone from the tree before" if line.reason == "tombstone" else "in the tree:"
+        console.print(f"    {where} line {line.tree_line}")
 
 
 def hint_line(hint: Hint) -> str:

@@ -20,6 +20,24 @@ def test_a_write_makes_the_folder_and_leaves_nothing_else(tmp_path: Path) -> Non
     assert [path.name for path in target.parent.iterdir()] == ["b"]
 
 
+def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    file = tmp_path / "stack.yaml"
+    file.write_text("old")
+    file.chmod(0o664)
+    LocalFiles().write(str(file), b"new")
+    assert file.stat().st_mode & 0o777 == 0o664
+    LocalFiles().write(str(file), b"run", 0o755)
+    assert file.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "far").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "far")
+    LocalFiles().write(str(tmp_path / "link"), b"new")
+    assert (tmp_path / "far").read_text() == "mine"
+    assert (tmp_path / "link").read_text() == "new"
+
+
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(StackctlError) as caught:

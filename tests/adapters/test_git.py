@@ -252,3 +252,10 @@ def test_ctrl_c_in_a_fetch_leaves_no_git_and_nothing_half(tmp_path: Path) -> Non
 
 def without_proxies() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
+def test_words_of_the_python_files_of_a_tree(store: GitStore) -> None:
+    files = (TreeFile("a/b.py", b"def known(x_1):\n    pass\n"), TreeFile("c.txt", b"unknown\n"))
+    tree = store.write_tree(files)
+    assert store.words(tree, {"known", "unknown", "x_1", "x"}) == {"known", "x_1"}
+    assert store.words(tree, {"nothing"}) == store.words(tree, set()) == frozenset()

@@ -63,7 +63,7 @@ def test_what_changed_meanwhile_stops_all() -> None:
 class FullDisk(MemoryFiles):
     """Takes no file whose name has `full` in it."""
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         if "full" in path:
             raise StackctlError(f"cannot write {path}: No space left on device")
         super().write(path, data, mode)

@@ -13,6 +13,7 @@ from stackctl.commands.tree import compose
 from stackctl.commands.workspace import Chosen
 from stackctl.errors import PatchConflict, StackctlError, UsageError
 from tests.commands.composing import STACK, Bench
+from tests.fakes import LocalFilesAt
 
 QUEUE = "patches:\n  - one      # the first\n  - two\n  # they hang together\n  - three    # needs two\n  - four\n"
 
@@ -160,6 +161,23 @@ def test_a_list_of_a_bisect_does_not_keep_the_name(bench: Bench) -> None:
     )
     drop_patch(bench.ports(), Dropping("four"), "s")
     assert child.read_text() == "extends: s.yaml\nbisect:\n  elements:\n    patches:\n      - one\n"
+
+
+class Meddler(LocalFilesAt):
+    """Somebody who edits a patch while the proof runs."""
+
+    def list(self, path: str) -> tuple[str, ...]:
+        file = self._cwd / "patches/one.patch"
+        file.write_text(file.read_text().replace("one title", "a better title"))
+        return super().list(path)
+
+
+def test_a_patch_that_is_edited_meanwhile_stops_it(bench: Bench) -> None:
+    text = (bench.workspace / "stacks/s.yaml").read_text()
+    ports = bench.ports(files=Meddler(bench.folder / "home", bench.workspace))
+    with pytest.raises(StackctlError, match=r"changed meanwhile, so nothing is written: patches/one\.patch"):
+        drop_patch(ports, Dropping("four"), str(bench.workspace / "stacks/s.yaml"))
+    assert (bench.workspace / "stacks/s.yaml").read_text() == text
 
 
 def test_another_stack_that_would_break_stops_it(bench: Bench) -> None:
