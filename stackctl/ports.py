@@ -13,7 +13,7 @@ from typing import Protocol
 
 from stackctl.core.base.values import TreeFile as TreeFile
 from stackctl.core.names import Commit, TreeId
-from stackctl.core.patches.merge import Labels, TreeMerge
+from stackctl.core.patches.merge import Labels, Landable, TreeMerge
 from stackctl.core.patches.worktree import Merged as Merged
 from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
@@ -197,6 +197,10 @@ class Merges(Protocol):
 
     def remember(
         self, merged: TreeMerge, resolved: Mapping[str, bytes], memory: Mapping[str, bytes]
+    def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:
+        """The commits after `old`, up to `new`, that are patches of a queue; the history is fetched when it lacks."""
+        ...
+
     ) -> Mapping[str, bytes]:
         """The memory with what was made of a conflict."""
         ...

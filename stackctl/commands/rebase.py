@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
+from stackctl.commands.rebase_landed import landed
 from stackctl.commands.rebase_memory import remembered
 from stackctl.commands.rebase_onto import Pinned, label_of, pin
 from stackctl.commands.rebasing import Answers, Rebasing
@@ -110,11 +111,14 @@ def prepare(ports: Ports, request: RebaseRequest) -> Prepared:
     new = pin(ports, request.onto, stack.base, request.sha256)
     if new.tree == read.queue.base:
         raise UsageError(f"{new.label} has the tree of {label_of(stack.base)}", "There is nothing to rebase.")
+    read, old = _without(read, stack), Pinned(stack.base, read.queue.base)
     answers = Answers(
-        keep=_kept(stack, request.keep), versions=_versions(ports, stack, new), memory=remembered(ports, stack)
+        keep=_kept(stack, request.keep),
+        versions=_versions(ports, stack, new),
+        commits=landed(ports, read, old, new),
+        memory=remembered(ports, stack),
     )
-    old = Pinned(stack.base, read.queue.base)
-    return Prepared(request.selection, loaded.patches, stack, _without(read, stack), old, new, answers)
+    return Prepared(request.selection, loaded.patches, stack, read, old, new, answers)
 
 
 def _without(read: Read, stack: ResolvedStack) -> Read:

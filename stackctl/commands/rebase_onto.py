@@ -37,6 +37,20 @@ class Pinned:
     def release(self) -> str | None:
         return self.base.requirement.partition("==")[2] if isinstance(self.base, PypiBase) else None
 
+    @property
+    def repository(self) -> str | None:
+        match self.base:
+            case GitBase():
+                return self.base.url
+            case PathBase():
+                return self.base.path if self.base.commit else None
+            case _:
+                return None
+
+    @property
+    def commit(self) -> Commit | None:
+        return None if isinstance(self.base, PypiBase) else self.base.commit
+
 
 def label_of(base: Base) -> str:
     match base:

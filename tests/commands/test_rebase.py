@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,14 @@ import pytest
 from stackctl.commands.rebase import RebaseReport, RebaseRequest, rebase
 from stackctl.commands.selection import Selection
 from stackctl.core.patches.rebase import VERDICTS, Rebased
-from stackctl.errors import UsageError
+from stackctl.core.stack.resolved import PypiBase
+from stackctl.errors import StackctlError, UsageError
+from stackctl.ports import Ports
 from tests.commands.rebase_world import RebaseWorld, lines, repository, text
+from tests.fakes import Wheels
+from tests.wheels import wheel
 
+pytestmark = pytest.mark.slow
 ONTO = "../new"
 
 
@@ -156,8 +163,7 @@ def test_context_that_fits_a_twin_is_not_believed(world: RebaseWorld) -> None:
     assert "the base's three" in found.range_diff
 
 
-def test_a_release_that_a_condition_names_retires_a_patch(world: RebaseWorld) -> None:
-    """Only at a release, so that of a folder it is said to be undecided."""
+def test_a_condition_on_a_release_is_undecided_where_the_base_is_none(world: RebaseWorld) -> None:
     world.base("pkg/a.py", text(lines("a")), text(["top", *lines("a")]))
     world.edit("p", "pkg/a.py", 10, "my ten", "Remove-when: sglang 0.5.16 or newer\n")
     found = named(run(world))["p"]
@@ -226,3 +232,74 @@ def test_keep_wants_a_patch_of_the_queue(world: RebaseWorld) -> None:
     world.base("pkg/a.py", "a\n", "b\n")
     with pytest.raises(UsageError, match="the queue has no patch nobody"):
         run(world, keep=("nobody",))
+
+
+def at_commits(world: RebaseWorld, *versions: dict[str, str]) -> str:
+    """The stack's base is the first of these commits; the id of the last is given back."""
+    commit = repository(world.folder / "repo", world, *versions)
+    git = ("git", "-C", str(world.folder / "repo"))
+    first = subprocess.run((*git, "rev-list", "--max-parents=0", "HEAD"), check=True, capture_output=True, text=True)
+    world.settle()
+    base = f"{{git: {world.folder}/repo, commit: {first.stdout.strip()}}}"
+    world.write("stacks/s.yaml", world.read("stacks/s.yaml").replace("{path: ../../old}", base))
+    return commit
+
+
+def test_a_patch_that_the_base_took_is_named_with_its_commit(world: RebaseWorld) -> None:
+    """By the same diff though other lines moved it; and still when the base went on from there, or took it back."""
+    for name in ("plain", "further", "reverted"):
+        world.base(f"pkg/{name}.py", text(lines(name)), None)
+        world.edit(name, f"pkg/{name}.py", 10, "my ten")
+    top = text(["top"] * 4)
+    plain, further = ({f"pkg/{name}.py": top + changed(name, (10, "my ten"))} for name in ("plain", "further"))
+    commit = at_commits(
+        world,
+        world.old,
+        {path: top + world.old[path] for path in (*plain, *further)},
+        plain,
+        further,
+        {"pkg/reverted.py": changed("reverted", (10, "my ten"))},
+        {"pkg/reverted.py": text(lines("reverted")), "pkg/further.py": top + changed("further", (10, "our ten"))},
+    )
+    report = rebase(world.ports(), RebaseRequest(Selection("s"), commit))
+    found = named(report)
+    assert {name: patch.verdict for name, patch in found.items()} == {
+        "plain": "upstream", "further": "upstream", "reverted": "clean",
+    }  # fmt: skip
+    commits = [found[name].commit or "" for name in ("plain", "further", "reverted")]
+    assert [len(each) for each in commits] == [40, 40, 40] and len(set(commits)) == 3
+
+
+def at_a_release(world: RebaseWorld, tmp_path: Path) -> Ports:
+    """The new base is sglang==0.5.23 of an index; nobody has said its sha256."""
+    wheel(tmp_path, "sglang", "0.5.23", {"sglang/a.py": text(["top", *lines("a")])})
+    world.base("python/sglang/a.py", text(lines("a")), None)
+    world.edit("goes", "python/sglang/a.py", 10, "my ten", "Remove-when: the base is sglang 0.5.16 or newer\n")
+    world.edit("stays", "python/sglang/a.py", 20, "my twenty", "Remove-when: sglang 0.5.24\n")
+    world.settle()
+    return world.ports(index=Wheels({None: (tmp_path / "sglang-0.5.23-py3-none-any.whl").read_bytes()}))
+
+
+def test_a_release_that_a_condition_names_retires_a_patch(world: RebaseWorld, tmp_path: Path) -> None:
+    report = rebase(at_a_release(world, tmp_path), RebaseRequest(Selection("s"), "sglang==0.5.23"))
+    found = named(report)
+    assert (found["goes"].verdict, found["goes"].alone, found["goes"].stays) == ("retire", "offset", False)
+    assert (found["stays"].verdict, found["stays"].conditions) == ("offset", (("sglang 0.5.24", False),))
+    assert isinstance(report.new, PypiBase)
+    assert report.new.sha256 == sha256((tmp_path / "sglang-0.5.23-py3-none-any.whl").read_bytes()).hexdigest()
+
+
+def test_a_patch_is_kept_where_a_person_says_so(world: RebaseWorld, tmp_path: Path) -> None:
+    ports = at_a_release(world, tmp_path)
+    found = named(rebase(ports, RebaseRequest(Selection("s"), "sglang==0.5.23", keep=("goes",))))
+    assert found["goes"].verdict == "offset" and found["goes"].stays
+    assert found["goes"].notes == ("kept as asked, though its Remove-when may hold",)
+
+
+def test_a_release_is_fetched_once_and_held_to_a_sha256_that_is_known(world: RebaseWorld, tmp_path: Path) -> None:
+    ports = at_a_release(world, tmp_path)
+    with pytest.raises(StackctlError, match="is not what the stack pins"):
+        rebase(ports, RebaseRequest(Selection("s"), "sglang==0.5.23", sha256="0" * 64))
+    first = rebase(ports, RebaseRequest(Selection("s"), "sglang==0.5.23"))
+    again = rebase(world.ports(index=Wheels({})), RebaseRequest(Selection("s"), "sglang==0.5.23"))
+    assert again == first

@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from stackctl.adapters.git.landed import landed
 from stackctl.adapters.git.sealed import Sealed, failure, sealed
 from stackctl.adapters.git.store import GitStore
-from stackctl.core.names import TreeId
-from stackctl.core.patches.merge import Labels, Notice, Stage, TreeMerge
+from stackctl.core.names import Commit, TreeId
+from stackctl.core.patches.merge import Labels, Landable, Notice, Stage, TreeMerge
 from stackctl.errors import StackctlError
 from stackctl.ports import Files
 
@@ -82,6 +83,9 @@ class GitMerges:
                 source, target = next(words), next(words)
                 found[_text(source)] = (_text(target), int(facts.rpartition(b" R")[2]))
         return found
+
+    def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:
+        return landed(self._sealed, url, (old, new), queue)
 
     def recall(self, merged: TreeMerge, memory: Mapping[str, bytes]) -> Mapping[str, bytes]:
         with _Memory(self._sealed, self._config, merged, memory) as work:

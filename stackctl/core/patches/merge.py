@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stackctl.core.names import TreeId
+from stackctl.core.names import Commit, TreeId
 
 CONFLICT = "CONFLICT"
 GONE_KINDS = ("CONFLICT (modify/delete)", "CONFLICT (rename/delete)")
@@ -63,6 +63,15 @@ class TreeMerge:
     def deleted(self) -> tuple[str, ...]:
         """Paths that one side changed and the other took away."""
         return tuple(dict.fromkeys(n.paths[0] for n in self.notices if n.kind in GONE_KINDS and n.paths))
+
+
+@dataclass(frozen=True)
+class Landable:
+    """A patch that may be a commit of its base: git's diff of it, its paths, and the commit that its header names."""
+
+    diff: bytes
+    paths: tuple[str, ...]
+    said: Commit | None = None
 
 
 @dataclass(frozen=True)
