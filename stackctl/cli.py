@@ -20,6 +20,7 @@ from stackctl.cli_author import VERBS as AUTHOR_VERBS
 from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
+from stackctl.cli_import import VERBS as IMPORT_VERBS
 from stackctl.cli_patches import patches
 from stackctl.cli_rebase import VERBS as REBASE_VERBS
 from stackctl.commands.selection import Selection
@@ -100,7 +101,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)
 
 
-for verb in (*AUTHOR_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
+for verb in (*AUTHOR_VERBS, *IMPORT_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
 for verb in (*VERBS, patches, bisect):
     cli.add_command(verb)

@@ -6,7 +6,7 @@ Every call that can wait has a timeout in seconds. Errors are StackctlError with
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +19,8 @@ from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpRequest
 from stackctl.ports_git import Revisions as Revisions
+from stackctl.ports_import import Branches as Branches
+from stackctl.ports_import import Scratch as Scratch
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,10 @@ class Git(Protocol):
         """(bytes of a patch, strip level) in order onto `base`: one process for each run of equal strip levels."""
         ...
 
+    def change(self, tree: TreeId, files: Mapping[str, TreeFile | None]) -> TreeId:
+        """The tree with these files, by path, in place of its own; None takes one away."""
+        ...
+
     def read(self, tree: TreeId, paths: Sequence[str]) -> Mapping[str, bytes]:
         """Contents of those paths that are in the tree."""
         ...
@@ -191,16 +197,16 @@ class Merges(Protocol):
         """The tree with other contents of these files; None takes one away."""
         ...
 
+    def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:
+        """The commits after `old`, up to `new`, that are patches of a queue; the history is fetched when it lacks."""
+        ...
+
     def recall(self, merged: TreeMerge, memory: Mapping[str, bytes]) -> Mapping[str, bytes]:
         """Files of a conflict that were resolved before, as they were resolved then."""
         ...
 
     def remember(
         self, merged: TreeMerge, resolved: Mapping[str, bytes], memory: Mapping[str, bytes]
-    def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:
-        """The commits after `old`, up to `new`, that are patches of a queue; the history is fetched when it lacks."""
-        ...
-
     ) -> Mapping[str, bytes]:
         """The memory with what was made of a conflict."""
         ...
@@ -313,6 +319,8 @@ class Templates(Protocol):
 class Ports:
     git: Git
     revisions: Revisions
+    branches: Branches
+    scratch: Callable[[], AbstractContextManager[Scratch]]
     merges: Merges
     index: Index
     hosts: Hosts

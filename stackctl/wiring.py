@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 from stackctl.adapters.clock import SystemClock
 from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.process import LocalProcess
 from stackctl.adapters.templates import PackageTemplates
 from stackctl.adapters.who import SystemWho
-from stackctl.ports import Git, Hosts, Http, Index, Merges, Ports, Progress, Revisions, WorkTrees
+from stackctl.ports import Branches, Git, Hosts, Http, Index, Merges, Ports, Progress, Revisions, Scratch, WorkTrees
 
 
 def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
@@ -16,6 +19,8 @@ def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
     return Ports(
         git=_git(files),
         revisions=_revisions(files),
+        branches=_branches(files),
+        scratch=_scratch(process),
         merges=_merges(files),
         index=_index(process, files),
         hosts=_hosts(process),
@@ -52,6 +57,18 @@ def _merges(files: LocalFiles) -> Merges:
     from stackctl.adapters.git import GitMerges
 
     return GitMerges(files)
+
+
+def _branches(files: LocalFiles) -> Branches:
+    from stackctl.adapters.git import GitBranches
+
+    return GitBranches(files)
+
+
+def _scratch(process: LocalProcess) -> Callable[[], AbstractContextManager[Scratch]]:
+    from stackctl.adapters.scratch import scratch
+
+    return lambda: scratch(process)
 
 
 def _index(process: LocalProcess, files: LocalFiles) -> Index:

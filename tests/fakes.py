@@ -150,7 +150,10 @@ class Unused:
 def fake_ports(**given: Any) -> Ports:
     """Ports of fakes; those without one here, and not given, must not be used."""
     made: dict[str, Any] = {"files": MemoryFiles(), "clock": SteppingClock(), "progress": Told(), "who": Somebody()}
-    unused = ("git", "revisions", "merges", "index", "hosts", "http", "process", "templates", "work_trees")
+    unused = (
+        "branches", "scratch", "git", "revisions", "merges", "index",
+        "hosts", "http", "process", "templates", "work_trees",
+    )  # fmt: skip
     rest = {name: Unused(name) for name in unused}
     return cast(Ports, Ports(**{**rest, **made, **given}))
 

@@ -42,10 +42,22 @@ class GitStore:
                 said = self._sealed.git("write-tree", env=env)
         return TreeId(said.out.decode().strip())
 
+    def change(self, tree: TreeId, files: Mapping[str, TreeFile | None]) -> TreeId:
+        gone = "0" * 40
+        with self._sealed.index() as env:
+            self._sealed.git("read-tree", tree, env=env)
+            written = [file for file in files.values() if file is not None]
+            if written:
+                self._take_in(_blob_stream(file.data for file in written))
+            lines = [f"0 {gone}\t".encode() + _path(path) + b"\0" for path in files]  # a folder may become a file
+            lines += [f"{one.mode} {_blob_id(one.data)}\t".encode() + _path(one.path) + b"\0" for one in written]
+            self._sealed.git("update-index", "-z", "--index-info", stdin=b"".join(lines), env=env)
+            return TreeId(self._sealed.git("write-tree", env=env).out.decode().strip())
+
     def _take_in(self, stream: bytes) -> None:
         """One pack, made aside and moved in whole: neither a full disk nor Ctrl-C leaves a piece of it."""
         store = Path(self._sealed.store())
-        with _storing(store), tempfile.TemporaryDirectory(prefix=".pack-", dir=store.parent) as folder:
+        with storing(store), tempfile.TemporaryDirectory(prefix=".pack-", dir=store.parent) as folder:
             self._sealed.init(folder)
             said = self._sealed.run(["fast-import", "--quiet", "--done", "--depth=0"], stream, sealed(folder))
             if said.code:
@@ -113,7 +125,7 @@ class GitStore:
 
 
 @contextmanager
-def _storing(store: Path) -> Iterator[None]:
+def storing(store: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

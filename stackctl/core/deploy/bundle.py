@@ -16,6 +16,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "prepare": ("procs", "cards", "imports", "tree", "bytecode"),
     "gate": ("procs", "cards", "probe", "segments"),
     "evidence": ("procs", "probe"),
+    "installation": (),
 }
 PREFACE = """\
 import sys

@@ -6,6 +6,7 @@ git has to say about the form of the diff (full ids, no renames, three lines of 
 
 from __future__ import annotations
 
+import re
 import textwrap
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -16,7 +17,7 @@ from stackctl.core.patches.values import Header
 FROM = "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001"
 AUTHOR = "stackctl <stackctl@localhost>"  # stands in for what a file does not say
 DATE = datetime(2000, 1, 1, tzinfo=UTC)
-ENDS_MESSAGE = ("---", "diff ", "@@ ", "Binary files ", "From ")
+ENDS_MESSAGE = re.compile(r"---(?:\s|\Z)|diff -|@@ |Binary files |From \S.*[0-9]{2}:[0-9]{2}")
 WIDTH = 78  # columns of a folded trailer
 
 
@@ -60,7 +61,7 @@ def _folded(line: str) -> list[str]:
 
 def _safe(line: str) -> str:
     """A line of a message that would end it, or begin a diff, is set in by a space."""
-    return f" {line}" if line.startswith(ENDS_MESSAGE) else line
+    return f" {line}" if ENDS_MESSAGE.match(line) else line
 
 
 def _date(text: str | None) -> datetime:

@@ -8,7 +8,7 @@ level is not known yet; `ParsedFile` holds names as the file writes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from stackctl.core.patches.coherent import NAMES, REDO, header_contradiction
@@ -64,8 +64,10 @@ class ParsedPatch:
     warnings: tuple[str, ...]
 
 
-def parse(data: bytes, file: str, allow: Collection[str] = ()) -> ParsedPatch | Fault:
-    """`file` names the patch in faults; `allow` may hold `symlink`."""
+def parse(
+    data: bytes, file: str, allow: Collection[str] = (), rename: Callable[[str], str] = str
+) -> ParsedPatch | Fault:
+    """`file` names the patch in faults; `allow` may hold `symlink`; `rename` maps names before they are judged."""
     lines = data.splitlines(keepends=True) if b"\r" not in data else re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     try:
         _refuse_whole(lines, file)
@@ -75,6 +77,7 @@ def parse(data: bytes, file: str, allow: Collection[str] = ()) -> ParsedPatch | 
         if not files:
             raise Refused(_no_patch(lines, file))
         for section in files:
+            section.old, section.new = (name and rename(name) for name in (section.old, section.new))
             _refuse_names(section, file)
             _refuse_modes(section, file, allow)
     except Refused as refused:

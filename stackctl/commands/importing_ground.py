@@ -1,0 +1,129 @@
+"""Where an import begins: the stack, the tree that the new patches stand on, and how diffs are followed from there.
+
+Diffs are judged as those of a queue are, and git makes each tree; whatever does not fit its place is refused, never
+bent. Nothing is written to the workspace here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from stackctl.commands.tree import Read, apply_patches
+from stackctl.core.names import SGLANG, PatchName, TreeId
+from stackctl.core.patches.faults import Fault, error_of
+from stackctl.core.patches.gitlog import errors_of_log
+from stackctl.core.patches.importing import Incoming, Note, is_canonical
+from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.roots import Roots, renamer, rewritten
+from stackctl.core.patches.series import names_at_all_levels, renumbered
+from stackctl.core.patches.state import Base, Landing
+from stackctl.core.patches.values import Header, Offset, Patch, Queue
+from stackctl.core.patches.walk import walk_diffs
+from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.errors import PatchConflict
+from stackctl.ports import Ports
+
+Onto = Literal["queue", "base"]
+
+
+@dataclass(frozen=True)
+class How:
+    """What holds for all kinds of sources. `only`: folders of the tree; what a fork has elsewhere is left out."""
+
+    roots: Roots = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    fix_crlf: bool = False
+    partial: bool = False
+    title: str | None = None
+
+    def keeps(self, path: str) -> bool:
+        return not self.only or any(path == one or path.startswith(f"{one}/") for one in self.only)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """`tree` is what the patches stand on: the base, or all that the queue makes of it."""
+
+    stack: ResolvedStack
+    base: TreeId
+    tree: TreeId
+    how: How
+    source: str = SGLANG
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A diff on its way to become a patch; `patch` is in names of the tree or of the file, `as_it_came` if in both."""
+
+    origin: str
+    header: Header
+    patch: ParsedPatch
+    as_it_came: bool = False
+
+
+def draft(how: How, origin: str, data: bytes, level: int | None = None) -> Draft | Fault:
+    """A file read strictly, its names mapped by the roots. `level`: a strip level that somebody states."""
+    patch = parse(data, origin, rename=renamer(how.roots))
+    if isinstance(patch, Fault) and patch.kind == "crlf-patch":
+        if not how.fix_crlf:
+            return replace(patch, hint="`--fix-crlf` takes the CRs out; a file that has CRs itself wants another diff.")
+        patch = parse(data.replace(b"\r\n", b"\n"), origin, rename=renamer(how.roots))
+    if isinstance(patch, Fault):
+        return patch
+    unmapped = parse(data, origin)
+    came = isinstance(unmapped, ParsedPatch) and [x.names for x in unmapped.files] == [x.names for x in patch.files]
+    if came and level is None:
+        return Draft(origin, patch.header, patch, is_canonical(patch))
+    again = parse(rewritten(patch, 1 if level is None else level), origin)
+    return again if isinstance(again, Fault) else Draft(origin, patch.header, again)
+
+
+def follow(ports: Ports, tree: TreeId, drafts: Sequence[Draft]) -> tuple[list[Incoming], list[Note]]:
+    """The tree after each draft, from `tree` on. Raises PatchConflict or InvalidFile with every fault."""
+    names = [PatchName(f"import/{number}") for number in range(1, len(drafts) + 1)]
+    plain = [replace(each.patch, header=replace(each.header, trailers=(), lines=())) for each in drafts]
+    read = read_entries(ports, tree, list(zip(names, plain, strict=True)))
+    whole = apply_patches(ports, read, read.walk.patches).tree
+    incoming = []
+    for each, patch in zip(drafts, read.walk.patches, strict=True):
+        ports.progress.live(f"applying {each.origin}")
+        tree = _step(ports, tree, patch, read.walk.landings)
+        moved = any(one.offset for one in read.walk.landings if one.patch == patch.name)
+        kept = each.patch.data if each.as_it_came and patch.strip == 1 and not moved else None
+        incoming.append(Incoming(each.origin, each.header, tree, kept))
+    if tree != whole:
+        raise PatchConflict(f"one after the other the patches give tree {tree}, at once {whole}")
+    origins = {name: each.origin for name, each in zip(names, drafts, strict=True)}
+    notes = [
+        Note("offset", f"{one.file}, hunk {one.hunk}: {one.offset:+d} lines, at {one.at}", origins[one.patch])
+        for one in read.walk.landings
+        if one.offset
+    ]
+    return incoming, notes
+
+
+def read_entries(ports: Ports, tree: TreeId, entries: Sequence[tuple[PatchName, ParsedPatch]]) -> Read:
+    """A series against any tree, as a queue is read. Raises the error of all faults at once."""
+    listing = {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
+    wanted = set[str]().union(*(names_at_all_levels(patch) for _, patch in entries)) & listing.keys()
+    base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
+    walk = walk_diffs(base, entries)
+    if walk.faults:
+        raise error_of(list(walk.faults.values()))
+    offsets = tuple(Offset(one.patch, one.file, one.hunk, one.at, one.offset) for one in walk.landings if one.offset)
+    return Read(Queue(tree, tuple(walk.patches), walk.needs, {}, {}, offsets), base, listing, walk)
+
+
+def listing_of(ports: Ports, tree: TreeId) -> Mapping[str, tuple[str, str]]:
+    """Path -> mode and blob."""
+    return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
+
+
+def _step(ports: Ports, tree: TreeId, patch: Patch, landings: Sequence[Landing]) -> TreeId:
+    astray = {one.line: one.at for one in landings if one.patch == patch.name and one.git_at != one.at}
+    applied = ports.git.apply(tree, [(renumbered(patch, astray) if astray else patch.data, patch.strip)])
+    if applied.tree is None:
+        raise PatchConflict(f"{patch.file}: git does not apply it: {errors_of_log(applied.output)}")
+    return applied.tree
