@@ -30,17 +30,18 @@
   };
 
   const follow = () => {
+    if (location.hash.startsWith("#?")) {
+      const want = new URLSearchParams(location.hash.slice(2));
+      for (const name of fields) byId(name).value = want.get(name) ?? "";
+      filter();
+      document.querySelector("h2.list").scrollIntoView();
+      return;
+    }
     let hash = location.hash.slice(1);
     try {
       hash = decodeURIComponent(hash);
     } catch {
       return; // not a link of this page
-    }
-    if (hash.startsWith("?")) {
-      const want = new URLSearchParams(hash.slice(1));
-      for (const name of fields) byId(name).value = want.get(name) ?? "";
-      filter();
-      return;
     }
     const target = hash && byId(hash);
     const patch = target && target.closest("details");

@@ -138,14 +138,14 @@ def show_patch(ports: Ports, name: str, selection: Selection) -> ShownPatch:
     )
 
 
-def diff_queue(ports: Ports, selection: Selection, stat: bool = False) -> QueueDiff:
+def diff_queue(ports: Ports, selection: Selection) -> QueueDiff:
     """The whole queue against the base as one diff. Raises PatchConflict."""
     stack, tree = compose(ports, load(ports, selection))
-    text = ports.git.diff(tree.base, tree.tree, stat=stat)
+    text = ports.git.diff(tree.base, tree.tree)
     for name, source in tree.sources.items():
         if source.tree != source.base:
             text += f"# source {name}: {source.base[:12]}..{source.tree[:12]}\n"
-            text += ports.git.diff(source.base, source.tree, stat=stat)
+            text += ports.git.diff(source.base, source.tree)
     return QueueDiff(stack.name, str(stack.variant), tree.base, tree.tree, text, tree.sources)
 
 

@@ -16,7 +16,7 @@ from stackctl.commands.sides import Side, ports_of, read_side
 from stackctl.core.names import SGLANG, TreeId
 from stackctl.core.patches.areas import area_of, areas_of, wanted_area
 from stackctl.core.patches.compare import Change, Entry, compare
-from stackctl.core.patches.difftext import FileDiff, by_file
+from stackctl.core.patches.difftext import FileCount, FileDiff, by_file
 from stackctl.core.patches.values import Patch
 from stackctl.core.stack.compare import facts
 from stackctl.errors import Drift
@@ -42,7 +42,7 @@ class BaseDiff:
     base: TreeId
     tree: TreeId
     text: str
-    files: tuple[FileDiff, ...]
+    files: tuple[FileCount, ...]
     shape: Shape
 
     @property
@@ -85,7 +85,8 @@ def diff_base(ports: Ports, selection: Selection, shape: Shape = Shape()) -> Bas
         belongs = _belonging(shape.area, taken_patches(ports, selection)[2], whole.stack)
         files = tuple(file for file in files if belongs(file.path))
         text = "".join(file.text for file in files)
-    return BaseDiff(whole.stack, whole.variant, whole.base, whole.tree, text, files, shape)
+    counts = tuple(FileCount(file.path, file.added, file.removed) for file in files)
+    return BaseDiff(whole.stack, whole.variant, whole.base, whole.tree, text, counts, shape)
 
 
 def diff_queues(ports: Ports, old: str, selection: Selection, shape: Shape = Shape()) -> QueueChange:

@@ -14,6 +14,7 @@ from stackctl.output.console import Console
 
 STYLES = {"high": "bold red", "medium": "yellow", "low": "green", "none": "dim"}
 MARKS = {"batched indexing": "I", "buffers": "B", "synchronisation": "S", "scheduling": "Q"}
+MOST_REASONS = 20  # patches whose reasons are listed
 NARROW = 110  # columns below which a row is written as lines
 
 
@@ -79,15 +80,21 @@ def _show_risky(console: Console, value: Inventory) -> None:
     console.print()
     console.print("What goes wrong under load, and who touches it", style="bold")
     for kind, names in value.touching.items():
-        console.print(f"  {kind} ({MARKS[kind]}): {', '.join(names) or 'no patch'}")
+        shown = ", ".join(names[:MOST_REASONS]) or "no patch"
+        more = f" and {len(names) - MOST_REASONS} more" if len(names) > MOST_REASONS else ""
+        console.print(f"  {kind} ({MARKS[kind]}): {shown}{more}")
     risky = sorted((one for one in value.patches if one.reasons), key=lambda one: (-one.score, one.order))
     if risky:
         console.print()
         console.print("Why, the riskiest first (0 to 10; lines of the files as the patches state them)", style="bold")
-    for one in risky:
+    for one in risky[:MOST_REASONS]:
         console.print(Text.assemble(f"  {one.score:4.1f} ", (one.level, STYLES[one.level]), f"  {one.name}"))
         for line in (*grouped(one.reasons), *_said(one)):
             console.print(f"        {visible(line)}")
+
+    if len(risky) > MOST_REASONS:
+        least = risky[MOST_REASONS].score
+        console.print(f"  and {len(risky) - MOST_REASONS} more at {least:.1f} and below; --html and --json have all")
 
 
 def _said(one: Carried) -> Iterator[str]:

@@ -33,7 +33,7 @@ class Paint:
     def styled(self, text: str, *styles: str) -> str:
         """One piece of text without a line end, made safe."""
         text = self.safe(text)
-        if not self._colours or not text:
+        if not self._colours or not text or not styles:
             return text
         return "".join(STYLES[style] for style in styles) + text + RESET
 

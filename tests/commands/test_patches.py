@@ -10,10 +10,12 @@ import pytest
 from rich.console import Console as RichConsole
 
 from stackctl.commands.patches import diff_queue, list_patches, show_patch, verify_queue
+from stackctl.commands.review import Shape, diff_base
 from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, PatchConflict, UsageError
 from stackctl.output import patches as output
 from stackctl.output.console import Console, jsonable
+from stackctl.output.review import show_diff
 from tests.commands.composing import Bench
 
 ALL = Selection("s")
@@ -90,20 +92,24 @@ def test_show_of_what_is_not_there(bench: Bench) -> None:
 
 
 def test_diff(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    result = diff_queue(bench.ports(), ALL)
-    output.show_diff(Console(), result)
+    show_diff(Console(), diff_base(bench.ports(), ALL))
     said = capsys.readouterr().out
     assert said.count("diff --git") == 2
     assert "-line 10\n+three\n" in said
-    assert "2 files changed, 2 insertions(+), 2 deletions(-)" in diff_queue(bench.ports(), ALL, stat=True).text
+    show_diff(Console(), diff_base(bench.ports(), ALL, Shape(stat=True)))
+    assert capsys.readouterr().out == (
+        " python/pkg/a.py | 2 +-\n python/pkg/b.py | 2 +-\n 2 files changed, 2 insertions(+), 2 deletions(-)\n"
+    )
+    show_diff(Console(), diff_base(bench.ports(), ALL, Shape(name_only=True)))
+    assert capsys.readouterr().out == "python/pkg/a.py\npython/pkg/b.py\n"
 
 
 def test_a_diff_keeps_bytes_that_are_no_utf8(bench: Bench, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     path = "python/pkg/c.txt"
     bench.patch("t/raw", f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n".encode() + b"+caf\xe9\n")
     bench.stack_file("t/raw")
-    result = diff_queue(bench.ports(), ALL)
-    output.show_diff(Console(), result)
+    result = diff_base(bench.ports(), ALL)
+    show_diff(Console(), result)
     assert b"+caf\xe9\n" in capfdbinary.readouterr().out
     json.dumps(jsonable(result)).encode()
 

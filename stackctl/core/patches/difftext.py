@@ -17,12 +17,16 @@ GRAPH = 40  # columns of the signs of a stat
 
 
 @dataclass(frozen=True)
-class FileDiff:
-    """`text` keeps bytes that are no UTF-8 as lone surrogates."""
-
+class FileCount:
     path: str
     added: int
     removed: int
+
+
+@dataclass(frozen=True)
+class FileDiff(FileCount):
+    """`text` keeps bytes that are no UTF-8 as lone surrogates."""
+
     text: str = field(repr=False)
 
 
@@ -41,7 +45,7 @@ def _file(text: str) -> FileDiff:
     return FileDiff((new or old or "").partition("/")[2], added, removed, text)
 
 
-def stat(files: Sequence[FileDiff]) -> str:
+def stat(files: Sequence[FileCount]) -> str:
     """What `git diff --stat` says of these files."""
     if not files:
         return ""
@@ -56,7 +60,7 @@ def stat(files: Sequence[FileDiff]) -> str:
     return "".join(f"{line}\n" for line in [*lines, f" {totals(files)}"])
 
 
-def totals(files: Sequence[FileDiff]) -> str:
+def totals(files: Sequence[FileCount]) -> str:
     """`2 files changed, 3 insertions(+), 1 deletion(-)`, as git says it."""
     words = [f"{len(files)} file{'s'[: len(files) != 1]} changed"]
     for count, name in (
@@ -73,7 +77,7 @@ def visible(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def _signs(file: FileDiff, most: int) -> str:
+def _signs(file: FileCount, most: int) -> str:
     scale = min(1.0, GRAPH / most) if most else 0.0
     return "+" * _scaled(file.added, scale) + "-" * _scaled(file.removed, scale)
 

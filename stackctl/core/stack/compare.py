@@ -67,7 +67,8 @@ def _settings(word: str, old: ResolvedStack, new: ResolvedStack) -> Iterator[str
                 found.setdefault(f"{name}\0{_value(had, name)} -> {_value(has, name)}", []).append(before.role)
     for key, roles in found.items():
         name, _, words = key.partition("\0")
-        everywhere = {one.role for one, _ in shared if one.role != "router"} <= set(roles)
+        engines = {one.role for one, _ in shared if one.role != "router"}
+        everywhere = engines == set(roles)
         where = "" if everywhere else f" ({', '.join(dict.fromkeys(roles))})"
         yield f"{word} {name}{where}: {words}"
 
@@ -104,15 +105,23 @@ def _entries(
 
 
 def _near(value: object, stack: ResolvedStack) -> object:
-    """Paths of the workspace count from there, wherever it stands; a file's content is compared by its caller."""
-    if isinstance(value, (str, bytes, bool, int, float)) or value is None:
-        return value.removeprefix(f"{stack.workspace}/") if isinstance(value, str) else value
-    return str(value).replace(f"{stack.workspace}/", "")
+    """Paths of the workspace count from there, wherever it stands."""
+    if isinstance(value, str):
+        return value.removeprefix(f"{stack.workspace}/")
+    if value is None or isinstance(value, (bytes, bool, int, float)):
+        return value
+    return json.dumps(value, default=str, ensure_ascii=False).replace(f"{stack.workspace}/", "")
 
 
 def _short(value: object) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
+    if isinstance(value, str) and "\n" in value:
+        return f"{len(value.splitlines())} lines"
+    if isinstance(value, float):
+        return f"{value:g} s"  # every one in a stack is a time
+    if value is None:
+        return "not set"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = " ".join(text.split()) if text else '""'
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
