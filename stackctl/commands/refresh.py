@@ -19,8 +19,8 @@ from stackctl.commands.proving import Verdict, judged
 from stackctl.commands.tree import Read, read_queue
 from stackctl.commands.workspace import Chosen, shown
 from stackctl.commands.worktree import listing, refuse_unfit
-from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.areas import areas_of
+from stackctl.core.names import PatchName
+from stackctl.core.patches.areas import OTHER, areas_of
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, digest, worth_keeping
 from stackctl.core.patches.canonical import canonical, with_diff
 from stackctl.core.patches.draft import known
@@ -68,7 +68,6 @@ class Refreshed:
     written: tuple[str, ...] = ()
     dry_run: bool = False
     verdicts: tuple[Verdict, ...] = ()
-    tree: TreeId | None = None
     open: str | None = None
     diff: str = ""
 
@@ -115,6 +114,7 @@ class _Refresh:
                 f"{self.edit.name} has a header already",
                 f"Edit it in {shown(self.ports, self.place.patch_file)}: a refresh keeps every byte of it.",
             )
+        self.ports.progress.live(f"reading the queue of {stack.name} and the work tree of {self.edit.name}")
         read = read_queue(self.now, stack)
         self._refuse_moved_base(stack, read, listed)
         snapshot = self.ports.work_trees.snapshot(self.place.folder, self.edit.base)
@@ -191,7 +191,7 @@ class _Refresh:
         if isinstance(draft_of, Fault):
             raise error_of([draft_of])
         area = areas_of(settle(self.edit.name, draft_of, 1))[0]
-        told, words = known(area, self.edit.source), self.request.words
+        told, words = known(None if area == OTHER else area, self.edit.source), self.request.words
         if self.request.dry_run:
             return canonical(drafted(self.ports, self.opening, words, told) or PLACEHOLDER, diff)
         about = (f"{self.edit.name}, for {self.place.called}", *self._files(snapshot))

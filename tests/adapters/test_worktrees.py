@@ -132,3 +132,22 @@ def test_who_signs(store: LocalFilesAt, tmp_path: Path, monkeypatch: pytest.Monk
     assert trees.author() == "Ä B <a@b>"
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Other")
     assert trees.author() == "Other <a@b>"
+
+
+@pytest.mark.parametrize("index", [b"", b"no index", None])
+def test_a_second_look_sees_what_changed_since_whatever_became_of_its_notes(
+    store: LocalFilesAt, tmp_path: Path, index: bytes | None
+) -> None:
+    trees, folder, base = made(store, tmp_path)
+    (folder / "no-end").write_bytes(b"y")
+    first = trees.snapshot(str(folder), base)
+    assert trees.snapshot(str(folder), base) == first
+    if index is not None:
+        (folder / ".git/stackctl.index").write_bytes(index)
+    (folder / "no-end").write_bytes(b"z")
+    (folder / "mixed").unlink()
+    second = trees.snapshot(str(folder), base)
+    assert GitStore(store).read(second.tree, ["no-end", "mixed"]) == {"no-end": b"z"}
+    (folder / "no-end").write_bytes(b"x")
+    (folder / "mixed").write_bytes(BYTES["mixed"])
+    assert trees.snapshot(str(folder), base).tree == base

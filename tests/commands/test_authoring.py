@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from stackctl.cli import main
 from stackctl.commands.authoring import NewRequest, abort, edit_patch, new_patch, open_edits
 from stackctl.commands.message import Words
 from stackctl.commands.patches import list_patches
 from stackctl.commands.refresh import Refreshed, RefreshRequest, refresh
 from stackctl.commands.selection import Selection
-from stackctl.errors import InvalidFile, StackctlError, UsageError
+from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports
 from tests.commands.composing import NUMBERS, Bench
 
@@ -427,11 +428,11 @@ def test_an_editor_is_asked_once_and_its_words_are_kept(bench: Bench) -> None:
 
     with pytest.raises(UsageError, match="needs a title"):
         folded(bench, words=Words(ask=ask))
-    assert seen[0].startswith("\n\nArea: other\nWhy:\nUpstream: Pending\nRemove-when:\n")
+    assert seen[0].startswith("\n\nArea:\nWhy:\nUpstream: Pending\nRemove-when:\n")
     assert "\n# t/new, for s\n# python/pkg/b.py\n" in seen[0]
     folded(bench, words=Words(ask=ask))
     text = queue(bench)["patches/t/new.patch"].decode()
-    assert "Subject: [PATCH] A title\n\nArea: other\nWhy: words\nUpstream: Pending\n---\n" in text
+    assert "Subject: [PATCH] A title\n\nWhy: words\nUpstream: Pending\n---\n" in text
 
 
 def test_a_header_that_is_there_is_not_said_anew(bench: Bench) -> None:
@@ -470,3 +471,61 @@ def test_a_store_that_was_deleted_is_made_again(bench: Bench) -> None:
     (bench.folder / "home").rename(bench.folder / "away")
     result = folded(bench)
     assert result.written == ("patches/t/two.patch",)
+
+
+def test_a_patch_for_another_source_is_positioned_in_its_tree(bench: Bench) -> None:
+    other = bench.folder / "kernels"
+    other.mkdir()
+    (other / "k.py").write_text(NUMBERS)
+    stack = bench.workspace / "stacks/s.yaml"
+    stack.write_text(stack.read_text() + "sources: {kernels: {path: ../../kernels}}\n")
+    folder = began(bench, "t/new", source="kernels")
+    assert [path.name for path in folder.iterdir() if path.name != ".git"] == ["k.py"]
+    (folder / "k.py").write_text(NUMBERS.replace("line 9\n", "nine\n"))
+    assert folded(bench, words=TITLE).exit == 0
+    assert b"\nSource: kernels\n" in queue(bench)["patches/t/new.patch"]
+    assert "\nnine\n" in (opened(bench, "t/new") / "k.py").read_text()
+    assert folded(bench).changed is False
+
+
+def test_a_name_that_is_no_utf8_is_carried(bench: Bench) -> None:
+    folder = began(bench, "t/new")
+    name = b"caf\xe9.py".decode("utf-8", "surrogateescape")
+    (folder / name).write_text("x\n")
+    folded(bench, words=TITLE)
+    assert (opened(bench, "t/new") / name).read_text() == "x\n"
+
+
+def test_a_queue_that_is_broken_below_cannot_be_built_upon(bench: Bench) -> None:
+    bench.base("python/pkg/a.py", NUMBERS.replace("line 5\n", "another\n"))
+    with pytest.raises(PatchConflict, match="context-mismatch"):
+        opened(bench, "t/two")
+    assert open_edits(bench.ports()) == ()
+
+
+def test_the_command_line_goes_from_new_to_refresh(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("STACKCTL_HOME", str(bench.folder / "home"))
+    monkeypatch.chdir(bench.workspace)
+    assert main(["patches", "new", "t/new", "s", "--after", "t/two", "--json"]) == 2
+    assert main(["patches", "new", "t/new", "s", "--after", "t/two"]) == 0
+    said = capfd.readouterr()
+    folder = Path(said.out.removesuffix("\n"))  # nothing else goes to stdout
+    assert said.err.endswith("then: stackctl patches refresh t/new s\n")
+    change(folder, "line 20\n", "mine\n", "b.py")
+    monkeypatch.chdir(folder / "python")
+    assert main(["patches", "refresh", "-m", "Title", "-m", "Body", "--area", "x", "-n"]) == 0
+    assert main(["patches", "edit"]) == 0
+    assert "changes python/pkg/b.py" in capfd.readouterr().out
+    assert (
+        main(["patches", "refresh", "-m", "Title", "-m", "Body", "--remove-when", "never", "--author", "A <a@b>"]) == 0
+    )
+    text = queue(bench)["patches/t/new.patch"].decode()
+    assert "From: A <a@b>\n" in text and "Subject: [PATCH] Title\n\nBody\n\nUpstream: Pending\n" in text
+    assert "Remove-when: never\n---\n" in text
+    monkeypatch.chdir(bench.workspace)
+    assert main(["patches", "edit", "t/new", "s", "--json", "--yes"]) == 0
+    assert '"files": [\n    "python/pkg/b.py"\n  ]' in capfd.readouterr().out
+    assert main(["patches", "refresh", "--abort"]) == 0
+    assert main(["patches", "refresh"]) == 2

@@ -7,9 +7,10 @@ reads through a throw-away repository, so that neither attributes nor configurat
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from stackctl.adapters.git.sealed import Said, Sealed, failure, sealed
@@ -23,6 +24,7 @@ NO_PART = (
     ".mypy_cache/", ".ruff_cache/", ".pytest_cache/", ".idea/", ".vscode/", ".ipynb_checkpoints/",
 )  # fmt: skip
 SETTINGS = "[core]\n\tbare = false\n\tautocrlf = false\n\texcludesFile = /dev/null\n\tlogAllRefUpdates = true\n"
+INDEX = ".git/stackctl.index"
 PERSON = ("HOME", "XDG_CONFIG_HOME", "PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")
 AS_LEFT = "Its files are as you left them."
 
@@ -72,7 +74,7 @@ class GitWorkTrees:
     def snapshot(self, folder: str, base: TreeId) -> Snapshot:
         with self._reader(folder) as env:
             options = ("-c", f"core.excludesFile={folder}/.git/info/exclude", "-C", folder)
-            self._read(env, *options, "read-tree", base)
+            self._known_files(folder, env, base)
             self._read(env, *options, "add", "--all", "--", ".")
             forced = self._forced(folder, set(_split(self._read(env, *options, "ls-files", "-z").out)))
             if forced:
@@ -81,6 +83,7 @@ class GitWorkTrees:
                 self._read(env, *options, "--literal-pathspecs", "add", "--force", *from_file, stdin=names)
             tree = self._read(env, *options, "write-tree").out.decode().strip()
             ignored = self._read(env, *options, "ls-files", "-z", "--others", "--ignored", "--exclude-standard").out
+            self._keep_index(folder, env)
         unmerged = self._unmerged(folder)
         return Snapshot(TreeId(tree), _split(ignored), tuple(unmerged), self._only_here(folder))
 
@@ -168,6 +171,22 @@ class GitWorkTrees:
                 "GIT_OBJECT_DIRECTORY": str(Path(store, "objects")),
                 "GIT_INDEX_FILE": str(Path(scratch, "index")),
             }
+
+    def _known_files(self, folder: str, env: dict[str, str], base: TreeId) -> None:
+        """The index of `base`; files that the last look found unchanged are not read again."""
+        index, kept = Path(env["GIT_INDEX_FILE"]), Path(folder, INDEX)
+        if kept.is_file():
+            shutil.copy2(kept, index)  # with its time, by which git tells what changed right after it
+            if self._sealed.run(["read-tree", "-m", base], b"", env).code == 0:
+                return
+            index.unlink(missing_ok=True)  # it is no index of ours, or was cut off
+        self._read(env, "read-tree", base)
+
+    def _keep_index(self, folder: str, env: dict[str, str]) -> None:
+        kept = Path(folder, INDEX)
+        with suppress(OSError):  # it only saves time
+            shutil.copy2(env["GIT_INDEX_FILE"], f"{kept}.new")
+            Path(f"{kept}.new").replace(kept)
 
     def _read(self, env: dict[str, str], *args: str, stdin: bytes = b"") -> Said:
         said = self._sealed.run(args, stdin, env)
