@@ -104,6 +104,8 @@ def edit_patch(ports: Ports, name: str, stack: str | None, *, update: bool = Fal
     chosen = choose(ports, stack)
     place = place_of(chosen, name)
     edit = opened(ports, place)
+    if edit:
+        _restore_base(ports, chosen, Opened(place, edit))
     if edit and update:
         return _updated(ports, chosen, Opened(place, edit))
     if edit:
@@ -148,6 +150,7 @@ def abort(ports: Ports, name: str | None, stack: str | None, yes: bool = False) 
     """Give an edit up; its diff is kept beside it. Raises UsageError when nobody agrees to what would be lost."""
     opening = find(ports, name, stack)
     place, edit = opening.place, opening.edit
+    _restore_base(ports, Chosen(place.stack, place.workspace), opening)
     snapshot = ports.work_trees.snapshot(place.folder, edit.base)
     lost = only_there(ports, opening, snapshot)
     if lost and not (yes or ports.who.confirm(f"Delete {', '.join(lost)} of the work tree, which no diff keeps?")):
@@ -248,6 +251,21 @@ def _make(ports: Ports, opening: Opened, folder: str, content: TreeId | _Change)
         if folder != place.making:
             ports.work_trees.move(place.making, folder)
     return merged
+
+
+def _restore_base(ports: Ports, chosen: Chosen, opening: Opened) -> None:
+    """The tree that the edit began at, made anew when the store was deleted. Raises StackctlError when it cannot be."""
+    edit = opening.edit
+    if not ports.git.has_tree(edit.base):
+        stack = load_file(ports, chosen)
+        names = stack.patches
+        behind = names[: names.index(edit.name)] if edit.name in names else names_before(ports, chosen, edit)
+        tree_before(ports, read_queue(ports, stack), behind, edit.source)
+    if not ports.git.has_tree(edit.base):
+        raise StackctlError(
+            f"the store has lost the tree that the edit of {edit.name} began at, and the queue gives another one now",
+            f"Copy your files out of {shown(ports, opening.place.folder)}.",
+        )
 
 
 def _plain(ports: Ports, opening: Opened, trouble: str | None = None) -> Open:

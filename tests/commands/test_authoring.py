@@ -469,8 +469,23 @@ def test_a_store_that_was_deleted_is_made_again(bench: Bench) -> None:
     folder = opened(bench, "t/two")
     change(folder, "two\n", "mine\n")
     (bench.folder / "home").rename(bench.folder / "away")
+    assert opened(bench, "t/two") == folder
+    assert git(folder, "status", "--short") == " M python/pkg/a.py\n"
+    (bench.folder / "home").rename(bench.folder / "away too")
     result = folded(bench)
     assert result.written == ("patches/t/two.patch",)
+
+
+def test_a_tree_that_the_store_has_lost_for_good_is_told(bench: Bench) -> None:
+    folder = opened(bench, "t/two")
+    change(folder, "two\n", "mine\n")
+    (bench.folder / "home").rename(bench.folder / "away")
+    bench.edit("t/one", 5, "another")
+    with pytest.raises(StackctlError, match="the store has lost the tree"):
+        edit_patch(bench.ports(), "t/two", "s")
+    with pytest.raises(StackctlError, match="the queue below t/two was changed"):
+        folded(bench)
+    assert "mine" in (folder / "python/pkg/a.py").read_text()
 
 
 def test_a_patch_for_another_source_is_positioned_in_its_tree(bench: Bench) -> None:
