@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stackctl.commands.changes import Change, as_diff, chain_files, change_stack, holder, readers, write_changes
+from stackctl.commands.editing import all_open
 from stackctl.commands.foreseen import ForeseenFiles, foreseen
 from stackctl.commands.gather import load_file, merged_chain
 from stackctl.commands.graph import hints_of
@@ -119,6 +120,7 @@ def drop_patch(ports: Ports, dropping: Dropping, stack: str | None, *, dry_run: 
     gone = tuple(each.name for each in queue.patches if each.name == patch or each.name in fall)
     if fall and not dropping.dependants:
         raise _needed(patch, [name for name in gone if name != patch], queue.needs)
+    _refuse_open(ports, opened.chosen, gone)
     order = tuple(each for each in queue.patches if each.name not in gone)
     proof = prove(ports, opened.plan(order, tuple(_lines_out(ports, opened.chosen, gone, dropping.here))))
     files, kept = _files_out(ports, opened, gone, proof) if dropping.delete else ((), ())
@@ -153,6 +155,15 @@ def _write(ports: Ports, seen: ForeseenFiles, opened: _Opened, changes: Sequence
         names = ", ".join(shown(ports, path) for path in moved)
         raise StackctlError(f"changed meanwhile, so nothing is written: {names}", "Run the command again.")
     write_changes(ports, changes)
+
+
+def _refuse_open(ports: Ports, chosen: Chosen, gone: Sequence[PatchName]) -> None:
+    """What somebody is typing must not lose its place in the queue."""
+    for each in all_open(ports, chosen.workspace):
+        if each.place.stack == chosen.file and each.edit.name in gone:
+            name = each.edit.name
+            hint = f"`stackctl patches refresh {name}` folds it, `patches refresh {name} --abort` gives it up."
+            raise StackctlError(f"an edit of {name} is open", hint)
 
 
 def _refuse_needs(read: Read, order: Sequence[Patch]) -> None:

@@ -32,6 +32,9 @@ from stackctl.app import App
 from stackctl.commands.base import fetch_base
 from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.depend import closure
+from stackctl.core.patches.graph import Graph
+from stackctl.core.patches.graph import tree as drawn
+from stackctl.core.patches.hints import hints
 from stackctl.core.patches.memo import Memo, Planned
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import names_at_all_levels
@@ -215,8 +218,8 @@ def whole(prepared: Prepared, scratch: Scratch, rounds: int) -> list[Row]:
 
     def graph() -> None:
         walk = prepared.walk()
-        for patch in walk.patches:
-            closure(walk.needs, [patch.name])
+        drawn(Graph("", tuple(patch.name for patch in walk.patches), walk.needs))
+        hints(walk.patches, walk.state)
 
     def before() -> None:
         scratch.afresh()

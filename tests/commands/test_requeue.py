@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stackctl.commands.authoring import edit_patch
 from stackctl.commands.gather import load_file
 from stackctl.commands.requeue import Beside, Dropping, drop_patch, move_patch
 from stackctl.commands.tree import compose
@@ -178,6 +179,12 @@ def test_a_patch_that_is_edited_meanwhile_stops_it(bench: Bench) -> None:
     with pytest.raises(StackctlError, match=r"changed meanwhile, so nothing is written: patches/one\.patch"):
         drop_patch(ports, Dropping("four"), str(bench.workspace / "stacks/s.yaml"))
     assert (bench.workspace / "stacks/s.yaml").read_text() == text
+
+
+def test_a_patch_that_is_being_edited_stays(bench: Bench) -> None:
+    edit_patch(bench.ports(), "four", "s")
+    message = "an edit of four is open"
+    refused(bench, lambda: drop_patch(bench.ports(), Dropping("four"), "s"), StackctlError, message)
 
 
 def test_another_stack_that_would_break_stops_it(bench: Bench) -> None:
