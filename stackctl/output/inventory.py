@@ -44,7 +44,8 @@ def _head(value: Inventory) -> str:
     where = f" in area {value.shape.area}" if value.shape.area else ""
     if not value.patches:
         return f"{name} carries no patches{where} on {value.base}"
-    return f"{name} carries {_count(len(value.patches))}{where} on {value.base}: +{added} -{removed} in {files} file{'s'[: files != 1]}"
+    carried = f"{name} carries {_count(len(value.patches))}{where} on {value.base}"
+    return f"{carried}: +{added} -{removed} in {files} file{'s'[: files != 1]}"
 
 
 def _in_order(value: Inventory) -> list[Carried]:
