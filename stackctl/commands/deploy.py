@@ -114,7 +114,7 @@ def _prepare(attempt: Attempt, facts: HostFacts) -> Record:
     site, release = attempt.site, attempt.release
     make_environment(site)
     record = replace(attempt.record, torch=installed_torch(site))
-    preparing.upload_tree(site, facts, record, attempt.hold.attempt)
+    preparing.upload_trees(site, facts, record, attempt.hold.attempt)
     with site.ports.progress.step(f"{site.name}: prepare release {release.id}"):
         preparing.prepare(site, release, record, facts, attempt.hold.attempt)
     return record

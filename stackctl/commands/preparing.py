@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from stackctl.commands.environment import environment_faults
 from stackctl.commands.release import RECIPE
@@ -30,46 +30,61 @@ MAKE_MODEL = (
 MODULES = {"sglang-router": "sglang_router.sglang_router_rs"}  # distribution -> what proves that it works
 
 
-def upload_tree(site: Site, facts: HostFacts, record: Record, attempt: str) -> None:
+def upload_trees(site: Site, facts: HostFacts, record: Record, attempt: str) -> None:
     """Once for each tree id, and of it only what no other tree there has."""
-    if facts.has_tree(record.tree):
-        return
-    entries = site.ports.git.list(record.tree)
+    for tree in dict.fromkeys(record.trees):
+        if not facts.has_tree(tree):
+            _upload_tree(site, facts, tree, attempt)
+
+
+def _upload_tree(site: Site, facts: HostFacts, tree: TreeId, attempt: str) -> None:
+    entries = site.ports.git.list(tree)
     size = sum(entry.size for entry in entries)
     if facts.free < 3 * size:
         raise StackctlError(
             f"{site.name}: {facts.free >> 20} MiB are free, the tree needs {(3 * size >> 20) + 1}", "Make room."
         )
     near = _nearest(site, facts, entries)
-    if near is not None and _upload(site, record, attempt, entries, near) is None:
+    sending = Sending(tree, attempt, entries)
+    if near is not None and _upload(site, sending, near) is None:
         return
     # there is no other, or somebody changed it
-    problem = _upload(site, record, attempt, entries, None)
+    problem = _upload(site, sending, None)
     if problem is not None:
         raise StackctlError(f"{site.name}: the tree did not arrive whole: {problem}", "Try again.")
 
 
 def _nearest(site: Site, facts: HostFacts, entries: Sequence[TreeEntry]) -> Delta | None:
     """Of a few trees that are there, and that our store knows: those that serve or served, then any."""
-    served = [record.tree for record in facts.records.values() if record.tree in facts.trees]
+    served = [tree for record in facts.records.values() for tree in record.trees if tree in facts.trees]
     known = [tree for tree in dict.fromkeys([*served, *map(TreeId, facts.trees)]) if site.ports.git.has_tree(tree)]
     return nearest(entries, {tree: site.ports.git.list(tree) for tree in known[:NEIGHBOURS]})
 
 
-def _upload(site: Site, record: Record, attempt: str, entries: Sequence[TreeEntry], near: Delta | None) -> str | None:
+@dataclass(frozen=True)
+class Sending:
+    """A tree on its way to a host."""
+
+    tree: TreeId
+    attempt: str
+    entries: Sequence[TreeEntry]
+
+
+def _upload(site: Site, sending: Sending, near: Delta | None) -> str | None:
     """None, or why the tree is not there."""
+    tree, entries = sending.tree, sending.entries
     sends = set(near.sends) if near else set()
     sent = entries if near is None else [entry for entry in entries if entry.path in sends]
-    request: dict[str, object] = {"tree": record.tree, "attempt": attempt}
+    request: dict[str, object] = {"tree": tree, "attempt": sending.attempt}
     if near is not None:
         # on production a rollback must not suffer from what somebody did to the tree that serves; else be quick
         copy = site.host.spec.purpose == "production"
         request |= {"sibling": near.sibling, "except": near.apart, "copy": copy}
     files = f"{len(entries)} files" if near is None else f"{len(sent)} of {len(entries)} files"
-    with site.ports.progress.step(f"{site.name}: upload tree {record.tree[:12]} ({files})"):
-        contents = site.ports.git.read(record.tree, [entry.path for entry in sent])
+    with site.ports.progress.step(f"{site.name}: upload tree {tree[:12]} ({files})"):
+        contents = site.ports.git.read(tree, [entry.path for entry in sent])
         said = site.ask("tree", request, archive(sent, contents), UPLOAD)
-    return None if said["tree"] == record.tree else str(said["problem"])
+    return None if said["tree"] == tree else str(said["problem"])
 
 
 def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str = "") -> Prepared:
@@ -78,6 +93,7 @@ def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str 
     request = {
         "attempt": attempt,
         "tree": record.tree,
+        "sources": list(record.trees[1:]),
         "module": record.module,
         "paths": [f"releases/{record.release}/{name}" for name in record.paths],
         "packages": {name: MODULES.get(name, name.replace("-", "_")) for name in record.packages},
@@ -116,8 +132,9 @@ def make_model(site: Site, record: Record) -> None:
 
 
 def refuse(record: Record, facts: HostFacts, found: Prepared) -> None:
-    if found.tree is None:
-        found = replace(found, tree=("it is not there",))
+    gone = ("it is not there",)
+    sources = {tree: gone if faults is None else faults for tree, faults in found.sources.items()}
+    found = replace(found, tree=gone if found.tree is None else found.tree, sources=sources)
     if problems := refusals(record, facts, found):
         raise Refused(problems, "Nothing was stopped.")
 

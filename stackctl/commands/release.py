@@ -31,7 +31,9 @@ def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release
     paths = path_files(ports, stack)
     name = release_id(stack, tree.trees, started, paths)
     templates = {file: ports.templates.text(file, stack.workspace) for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
-    scripts = serve_scripts(stack, tree.tree, name, started, Press(templates, version("stackctl"), paths))
+    sources = {source: each.tree for source, each in tree.sources.items()}
+    press = Press(templates, version("stackctl"), paths, sources)
+    scripts = serve_scripts(stack, tree.tree, name, started, press)
     if stack.model.recipe is not None:
         scripts[RECIPE] = stack.model.recipe
     return Release(name, stack, tree, started, scripts)

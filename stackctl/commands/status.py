@@ -99,6 +99,7 @@ def deployment(stack: str, host: str, facts: HostFacts) -> Deployment:
         hold,
         notes,
         record.torch_build,
+        record.sources,
     )
 
 

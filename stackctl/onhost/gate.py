@@ -123,11 +123,12 @@ def gate(folder: Path, config: dict[str, Any]) -> int:
 
 
 def paths(folder: Path, config: dict[str, Any]) -> list[str]:
-    """Every process of an engine looks for its modules in the release's tree before anywhere else."""
+    """Every process of an engine looks for its modules in the release's trees before anywhere else."""
     root = str(folder.parent.parent)
     wrappers = {item.pid for item in procs.recorded(root)}
     environs = {pid: procs.environ(pid) for pid in procs.ours(root) if pid not in wrappers}
-    wanted = os.path.realpath(os.path.join(config["tree"], "python"))
+    trees = [config["tree"], *config.get("sources", [])]
+    wanted = [os.path.realpath(os.path.join(tree, "python")) for tree in trees]
     faults = []
     for name in [launch["instance"] for launch in config["launches"] if launch["role"] != "router"]:
         mine = {pid: env for pid, env in environs.items() if env.get("STACKCTL_INSTANCE") == str(folder / name)}
@@ -135,8 +136,9 @@ def paths(folder: Path, config: dict[str, Any]) -> list[str]:
             faults.append(f"{name}: no process of it shows its environment, so nobody knows which tree it runs")
         for pid, env in sorted(mine.items()):
             path = env.get("PYTHONPATH", "")
-            if os.path.realpath(path.split(":")[0]) != wanted:
-                faults.append(f"{name}: the path of process {pid} does not begin with {wanted}: PYTHONPATH={path}")
+            if [os.path.realpath(folder) for folder in path.split(":")[: len(wanted)]] != wanted:
+                begin = ":".join(wanted)
+                faults.append(f"{name}: the path of process {pid} does not begin with {begin}: PYTHONPATH={path}")
     return faults
 
 

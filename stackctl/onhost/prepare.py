@@ -1,7 +1,8 @@
 """Puts files of a release on this host and looks at everything that could refuse its start, without deciding.
 
 Stdin is a request in JSON, the answer is JSON on stdout:
-{root, files?: {path below root: text}, tree, module, paths, packages: {name: module}, ports, cards, attempt?}
+{root, files?: {path below root: text}, tree, sources?: [trees that come after it], module, paths,
+packages: {name: module}, ports, cards, attempt?}
 Without `files` nothing is written: so a plan can look too.
 """
 
@@ -30,29 +31,52 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         "cards": cards.look(set(request["cards"]), mine) if request["cards"] else None,
         "secrets": secret_names(Path(root, "env")),
         "tree": None,
+        "sources": {},
         "origin": "",
+        "strays": [],
     }
-    trees = Path(root, "trees")
+    trees, sources = Path(root, "trees"), request.get("sources", [])
     if "files" in request:
         answer["scripts"] = [fault for item in sorted(request["files"].items()) for fault in shell_faults(*item)]
         if not answer["scripts"]:  # the folder may be that of the release that serves
             put(Path(root), request["files"])
-        tree.link_natives(trees, request["tree"])
-    python = trees / request["tree"] / "python"
+        for name in (request["tree"], *sources):
+            tree.link_natives(trees, name)
+    pythons = [trees / name / "python" for name in (request["tree"], *sources)]
     paths = [str(Path(root, path)) for path in request["paths"]]
     customize(paths)
-    if python.parent.is_dir():
-        answer["tree"] = tree.verify(trees, request["tree"])
-    if "files" in request and answer["tree"] == []:
-        bytecode.complete(trees, request["tree"])
-    roots = [str(python), *paths] if answer["tree"] == [] else []
+    answer["tree"] = proved(trees, request["tree"], compile_it="files" in request)
+    answer["sources"] = {name: proved(trees, name, compile_it="files" in request) for name in sources}
+    whole = all(faults == [] for faults in (answer["tree"], *answer["sources"].values()))
+    roots = [*map(str, pythons), *paths] if whole else []
     names = {name for module in request["packages"].values() for name in imports.wanted(module, [])}
     answer["imports"] = imported(Path(root), names.union(imports.wanted(request["module"], roots)), paths, request)
-    if answer["tree"] != []:
+    if not whole:
         answer["imports"].pop(request["module"], None)  # it may be in the tree: not known yet
     elif not answer["imports"]:
-        answer["origin"] = elsewhere(request["module"], python, paths)
+        answer["origin"] = elsewhere(request["module"], pythons[0], roots)
+        answer["strays"] = strays(pythons[1:], roots)
     return answer
+
+
+def proved(trees: Path, name: str, compile_it: bool) -> list[str] | None:
+    """What is wrong with a tree; None when it is not there. One that is whole gets its bytecode, if it may."""
+    faults = tree.verify(trees, name) if (trees / name).is_dir() else None
+    if compile_it and faults == []:
+        bytecode.complete(trees, name)
+    return faults
+
+
+def strays(pythons: list[Path], roots: list[str]) -> list[list[str]]:
+    """Packages of other sources that would come from elsewhere: [package, tree, where]."""
+    found = []
+    for python in pythons:
+        packages = {path.parent.name for path in python.glob("*/__init__.py")} | {
+            path.stem for path in python.glob("*.py")
+        }
+        places = {package: elsewhere(package, python, roots) for package in sorted(packages)}
+        found += [[package, python.parent.name, place] for package, place in places.items() if place]
+    return found
 
 
 def imported(root: Path, names: set, paths: list[str], request: dict[str, Any]) -> dict[str, str]:  # type: ignore[type-arg]
@@ -76,9 +100,9 @@ def environment(paths: list[str]) -> str:
     return f"{sys.executable} {made.st_mtime_ns} {made.st_ino} {hashlib.sha256(repr(shims).encode()).hexdigest()}"
 
 
-def elsewhere(module: str, python: Path, paths: list[str]) -> str:
+def elsewhere(module: str, python: Path, roots: list[str]) -> str:
     """Where the module would come from, when that is not the tree: a .pth file or a hook may come before it."""
-    found = imports.origin(module, [str(python), *paths])
+    found = imports.origin(module, roots)
     return "" if os.path.realpath(found).startswith(str(python) + os.sep) else found or "nowhere"
 
 

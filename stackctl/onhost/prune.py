@@ -23,7 +23,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     folders = {folder.name: folder for folder in (root / "releases").glob("*") if folder.is_dir()}
     kept = _kept(root, folders, int(request["keep"]))
     models = {_said(folders[name], "model") for name in kept}
-    trees = {_said(folders[name], "tree") for name in kept}
+    trees = {tree for name in kept for tree in _trees(folders[name])}
     gone = {
         "releases": [disk.take_away(folders[name], dry=dry) for name in sorted(set(folders) - kept)],
         "trees": [
@@ -56,6 +56,12 @@ def _kept(root: Path, folders: dict[str, Path], keep: int) -> set[str]:
 def _when(folder: Path) -> float:
     record = procs.read_json(folder / "record.json")
     return float(record["when"]) if isinstance(record, dict) else 0.0
+
+
+def _trees(folder: Path) -> list[Any]:
+    """Those of a release: sglang's, and of other sources."""
+    record = procs.read_json(folder / "record.json")
+    return [record.get("tree"), *record.get("sources", {}).values()] if isinstance(record, dict) else []
 
 
 def _said(folder: Path, key: str) -> str | None:

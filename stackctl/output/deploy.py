@@ -61,7 +61,8 @@ def show_status(console: Console, found: Deployment) -> None:
         since = f", since {_time(found.since)}" if found.since else ""
         console.print(Text.assemble((name, "bold"), f"{since}, by {found.by}"))
         took = f", started in {found.start_seconds:.1f} s" if found.start_seconds else ""
-        console.print(f"release {found.release}, tree {(found.tree or '')[:12]}{took}")
+        others = "".join(f", {name} {tree[:12]}" for name, tree in found.sources.items())
+        console.print(f"release {found.release}, tree {(found.tree or '')[:12]}{others}{took}")
         console.print(f"at {found.url}")
         if found.torch:
             console.print(f"torch {found.torch}")

@@ -64,6 +64,6 @@ def release_files(release: Release, record: Record, root: str, programs: Mapping
         **release.scripts,
         **programs,
         "launch.sh": launch_script(record, root),
-        "gate.json": gate_config(release, record.launches, tree),
+        "gate.json": gate_config(release, record.launches, tree, [f"{root}/trees/{each}" for each in record.trees[1:]]),
         "record.json": to_json(record),
     }

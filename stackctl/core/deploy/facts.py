@@ -119,6 +119,8 @@ class Prepared:
     origin: str = ""  # where the served module would come from, when that is not the tree
     scripts: tuple[str, ...] = ()  # what the shell there cannot read
     environment: tuple[str, ...] = ()  # what is not as stackctl installed it, in an environment that it made
+    sources: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # trees of other sources, as `tree`
+    strays: tuple[tuple[str, str, str], ...] = ()  # package, the tree that has it, where it would come from instead
 
 
 def parse_facts(said: Mapping[str, Any]) -> HostFacts:
@@ -178,4 +180,6 @@ def parse_prepared(said: Mapping[str, Any]) -> Prepared:
         said["imports"],
         said["origin"],
         tuple(said.get("scripts", ())),  # a plan writes none
+        sources={name: None if faults is None else tuple(faults) for name, faults in said["sources"].items()},
+        strays=tuple((package, where, place) for package, where, place in said["strays"]),
     )

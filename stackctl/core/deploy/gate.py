@@ -27,13 +27,14 @@ SENTENCE = "The archive keeps one line for every visit and never changes it late
 SKIPPED = frozenset({"host", "port", "weight-version"})
 
 
-def gate_config(release: Release, launches: Sequence[RecordedLaunch], tree: str) -> str:
-    """gate.json. `tree`: absolute folder of the tree on the host."""
+def gate_config(release: Release, launches: Sequence[RecordedLaunch], tree: str, sources: Sequence[str] = ()) -> str:
+    """gate.json. `tree`: absolute folder of the tree on the host; `sources`: those of the other sources."""
     stack = release.stack
     config = {
         "release": release.id,
         "url": launches[-1].inside,
         "tree": tree,
+        "sources": list(sources),
         "probe": stack.timeouts.probe,
         "launches": [
             {

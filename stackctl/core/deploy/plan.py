@@ -12,6 +12,7 @@ from stackctl.core.deploy.facts import HostFacts, Prepared
 from stackctl.core.deploy.record import Record, RecordedLaunch
 from stackctl.core.deploy.refuse import refusals
 from stackctl.core.deploy.values import Release
+from stackctl.core.names import SGLANG
 
 Decision = Literal["keep", "cut over"]
 MIB = 1 << 20
@@ -48,10 +49,14 @@ def sentences(release: Release, record: Record, facts: HostFacts | None, prepare
 def _prepare(release: Release, record: Record, facts: HostFacts | None) -> Iterator[str]:
     host, stack = record.host, release.stack
     yield f"{host}: take the hold of {stack.name}; exit 4 when someone else has it"
-    there = facts is not None and facts.has_tree(record.tree)
-    patches = f"{len(release.tree.patches)} patch" + ("es" if len(release.tree.patches) != 1 else "")
-    what = f"tree {record.tree[:12]} ({patches} on the base)"
-    yield f"{host}: {what} is there; verify it by its blob ids" if there else f"{host}: upload {what}, verified there"
+    for source, tree in {SGLANG: record.tree, **record.sources}.items():
+        there = facts is not None and facts.has_tree(tree)
+        count = sum(patch.source == source for patch in release.tree.patches)
+        base = "the base" if source == SGLANG else source
+        what = f"tree {tree[:12]} ({count} patch{'es' * (count != 1)} on {base})"
+        yield f"{host}: " + (
+            f"{what} is there; verify it by its blob ids" if there else f"upload {what}, verified there"
+        )
     yield f"{host}: link native files of the same packages into it, where {record.python} has some that it lacks"
     yield f"{host}: write release {release.id}: {', '.join(release.scripts)}"
     packages = "".join(f", and is {name} {version}" for name, version in record.packages.items())
@@ -122,8 +127,9 @@ def _unknown(release: Release, record: Record, facts: HostFacts | None, prepared
     if prepared is not None:
         for problem in refusals(record, facts, prepared):
             yield f"would be refused now: {problem.message}"
-        if prepared.tree is None:
-            yield f"not known until tree {record.tree[:12]} is there: whether {record.python} imports all that it needs"
+        for tree, faults in {record.tree: prepared.tree, **prepared.sources}.items():
+            if faults is None:
+                yield f"not known until tree {tree[:12]} is there: whether {record.python} imports all that it needs"
     if facts.hold is not None:
         yield f"held now by {facts.hold.who}: {facts.hold.command}"
 

@@ -53,10 +53,16 @@ class Record:
     paths: tuple[str, ...] = ()  # folders beside the scripts that go on the path, after the tree
     model: str = ""  # the folder below models/ that a recipe made; empty: a model that is there
     torch: Mapping[str, str] = field(default_factory=dict)  # version and sha256, in an environment that stackctl made
+    sources: Mapping[str, TreeId] = field(default_factory=dict)  # patched trees of other sources: on the path after it
 
     @property
     def url(self) -> str:
         return self.launches[-1].url
+
+    @property
+    def trees(self) -> tuple[TreeId, ...]:
+        """All that must be there, in the order in which they are on the path: that of sglang first."""
+        return (self.tree, *self.sources.values())
 
     @property
     def torch_build(self) -> str:
@@ -122,6 +128,7 @@ def record_of(release: Release, made: Made) -> Record:
         made.stackctl,
         tuple(sorted({name.partition("/")[0] for name in release.scripts if "/" in name})),
         model_folder(stack) or "",
+        sources={name: source.tree for name, source in sorted(release.tree.sources.items())},
     )
 
 

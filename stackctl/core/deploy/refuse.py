@@ -23,6 +23,7 @@ def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Prob
         *_scripts(prepared),
         *_tree(record, prepared),
         *_origin(record, prepared),
+        *_strays(record, prepared),
         *_ports(prepared),
         *_cards(prepared.cards),
         *_secrets(record, prepared),
@@ -64,13 +65,14 @@ def _scripts(prepared: Prepared) -> Iterator[Problem]:
 
 
 def _tree(record: Record, prepared: Prepared) -> Iterator[Problem]:
-    if prepared.tree:
-        more = len(prepared.tree) - SHOWN
-        files = "; ".join(prepared.tree[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
-        yield Problem(
-            f"tree {record.tree} was tampered with on the disk: {files}",
-            hint=f"Look who did it; then remove ~/.stackctl/{record.stack}/trees/{record.tree} there and deploy again.",
-        )
+    for tree, faults in {**prepared.sources, record.tree: prepared.tree}.items():
+        if faults:
+            more = len(faults) - SHOWN
+            files = "; ".join(faults[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+            yield Problem(
+                f"tree {tree} was tampered with on the disk: {files}",
+                hint=f"Look who did it; then remove ~/.stackctl/{record.stack}/trees/{tree} there and deploy again.",
+            )
 
 
 def _origin(record: Record, prepared: Prepared) -> Iterator[Problem]:
@@ -78,6 +80,15 @@ def _origin(record: Record, prepared: Prepared) -> Iterator[Problem]:
         yield Problem(
             f"{record.python} would take {record.module} from {prepared.origin}, not from tree {record.tree}",
             hint="Something there comes before PYTHONPATH: a .pth file, a sitecustomize.py, an import hook.",
+        )
+
+
+def _strays(record: Record, prepared: Prepared) -> Iterator[Problem]:
+    names = {str(tree): name for name, tree in record.sources.items()}
+    for package, tree, place in prepared.strays:
+        yield Problem(
+            f"{record.python} would take {package} from {place}, not from tree {tree} of source {names.get(tree, '?')}",
+            hint="Something there comes before it on the path: sglang's own tree, a .pth file, an import hook.",
         )
 
 

@@ -87,3 +87,4 @@ class Deployment:
     hold: str | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
     torch: str = ""  # which build serves, where stackctl made the environment
+    sources: Mapping[str, TreeId] = field(default_factory=dict)  # patched trees of other sources that serve too

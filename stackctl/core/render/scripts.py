@@ -31,6 +31,7 @@ class Press:
     templates: Mapping[str, str]
     version: str
     paths: Mapping[str, str] = field(default_factory=dict)  # files that go beside the scripts, on PYTHONPATH
+    sources: Mapping[str, TreeId] = field(default_factory=dict)  # patched trees of other sources
 
 
 def serve_scripts(
@@ -47,6 +48,7 @@ def serve_scripts(
             "instance": launch.instance,
             "host": launch.host,
             "tree": tree,
+            "sources": dict(press.sources),
             "release": release,
             "python": stack.hosts[launch.host].python or "python3",
             "module": launch.argv[1],

@@ -24,7 +24,9 @@ def rendered(name: str, version: str = "1.2.3") -> dict[str, str]:
     stack = load(ports, MAIN)
     started = launches(stack)
     templates = {file: ports.templates.text(file, "/ws") for file in (ENGINE_TEMPLATE, ROUTER_TEMPLATE)}
-    return serve_scripts(stack, TREE, release_id(stack, {"sglang": TREE}, started), started, Press(templates, version))
+    sources = {name: tree_id(name) for name in stack.sources}
+    release = release_id(stack, {"sglang": TREE, **sources}, started)
+    return serve_scripts(stack, TREE, release, started, Press(templates, version, sources=sources))
 
 
 @pytest.mark.parametrize("name", CASES)
