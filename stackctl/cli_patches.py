@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from stackctl.app import App, selects
+from stackctl.app import App, selects, yes_option
 from stackctl.commands.selection import Selection
 
 
@@ -85,11 +85,20 @@ def patches_inventory(app: App, /, selection: Selection, html: str | None, **wan
 
 
 @patches.command("verify")
+@click.option("--record", is_flag=True, help="Write `Verified-on: BASE DATE …` into each patch, if all are proved.")
+@click.option("-n", "--dry-run", is_flag=True, help="With --record: only say which files would get the line.")
 @selects
+@yes_option
 @click.pass_obj
-def patches_verify(app: App, selection: Selection) -> int:
+def patches_verify(app: App, selection: Selection, record: bool, dry_run: bool) -> int:
     """Each patch alone with its needs; the whole in another order."""
     from stackctl.commands.patches import verify_queue
-    from stackctl.output.patches import show_verify
+    from stackctl.output.patches import show_recorded, show_verify
 
-    return app.show(verify_queue(app.ports, selection), show_verify)
+    if not record:
+        return app.show(verify_queue(app.ports, selection), show_verify)
+    from stackctl.commands.verified import record as run
+
+    if not dry_run:
+        app.may_change()
+    return app.show(run(app.ports, selection, dry_run), show_recorded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackctl.commands.patches import PatchList, PatchVerdict, ShownPatch, VerifyReport
+from stackctl.commands.verified import RecordReport
 from stackctl.core.names import SGLANG, PatchName
 from stackctl.core.patches.inventory import Row
 from stackctl.core.patches.values import Need
@@ -107,6 +108,14 @@ def show_verify(console: Console, result: VerifyReport) -> None:
             console.print(f"{what}, the same in another order of independent patches", style="green")
         else:
             console.print(f"{what}, but {regrouped} in another order: a need is not declared", style="red")
+
+
+def show_recorded(console: Console, result: RecordReport) -> None:
+    show_verify(console, result.report)
+    for file in result.recorded:
+        console.print(f"{file}: {'would record' if result.dry_run else 'recorded'} {result.day}")
+    if not result.recorded:
+        console.print("nothing to record" if not result.exit else "nothing is recorded: not all is proved")
 
 
 def _show_verdict(console: Console, verdict: PatchVerdict) -> None:

@@ -35,7 +35,7 @@ def canonical(header: Header, diff: bytes) -> bytes:
     if header.body:
         lines += [*map(_safe, header.body.split("\n")), ""]
     for key, value in header.trailers:
-        lines += _folded(f"{key}: {value}")
+        lines += folded(f"{key}: {value}")
     lines += ["---", ""]
     return "\n".join(lines).encode("utf-8", "surrogateescape") + diff
 
@@ -55,7 +55,8 @@ def slug(subject: str) -> str:
     return "-".join(words)[:60].strip("-") or "patch"
 
 
-def _folded(line: str) -> list[str]:
+def folded(line: str) -> list[str]:
+    """A trailer in lines of at most WIDTH columns, where words allow it."""
     return textwrap.wrap(line, WIDTH, subsequent_indent=" ", break_long_words=False, break_on_hyphens=False)
 
 
