@@ -189,6 +189,10 @@ class Merges(Protocol):
 
     def merge(self, base: TreeId, ours: TreeId, theirs: TreeId, labels: Labels) -> TreeMerge: ...
 
+    def changes(self, old: TreeId, new: TreeId) -> Mapping[str, tuple[str, str] | None]:
+        """Mode and blob of each path that differs, as `new` has it; None where it has not."""
+        ...
+
     def moves(self, old: TreeId, new: TreeId) -> Mapping[str, tuple[str, int]]:
         """Old path -> new path and how much is alike, in percent."""
         ...

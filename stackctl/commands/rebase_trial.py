@@ -18,6 +18,7 @@ from stackctl.core.patches.state import Base, Landing, State
 from stackctl.core.patches.values import Patch
 from stackctl.ports import Ports
 
+KNOWN = 4  # trees of which every path is kept in memory, beside the two bases
 OF_HEADERS = ("bad-needs", "excluded")  # faults that do not keep a diff from applying
 
 
@@ -86,7 +87,8 @@ class Trials:
         if after is None:
             return trial
         merged = self._ports.merges.merge(before, onto, after, labels)
-        trial = replace(trial, merged=merged, after=after, identical=self._identical(patch, after, onto))
+        identical = self._identical(patch, self.listing(after, before), self.listing(onto))
+        trial = replace(trial, merged=merged, after=after, identical=identical)
         trial = replace(trial, moved=self._moved(trial))
         return trial if merged.clean else self._searched(trial, merged)
 
@@ -100,21 +102,37 @@ class Trials:
         modes = {path: mode for path, (mode, _) in listing.items()}
         return State(Base(modes, self._ports.git.read(tree, sorted(names))))
 
-    def listing(self, tree: TreeId) -> Listing:
+    def listing(self, tree: TreeId, near: TreeId | None = None) -> Listing:
+        """Every path of a tree: read whole, or by what it differs in from one `near` it that is known."""
         if tree not in self._listings:
-            self._listings[tree] = {entry.path: (entry.mode, entry.blob) for entry in self._ports.git.list(tree)}
+            bases = (self._read.queue.base, self._new)
+            for old in [each for each in self._listings if each not in (*bases, near)][:-KNOWN]:
+                del self._listings[old]
+            self._listings[tree] = self._beside(tree, near) if near in self._listings else self._whole(tree)
         return self._listings[tree]
 
-    def _identical(self, patch: Patch, after: TreeId, onto: TreeId) -> bool:
+    def _whole(self, tree: TreeId) -> Listing:
+        return {entry.path: (entry.mode, entry.blob) for entry in self._ports.git.list(tree)}
+
+    def _beside(self, tree: TreeId, near: TreeId | None) -> Listing:
+        found = dict(self._listings[near]) if near else {}
+        for path, facts in self._ports.merges.changes(near or tree, tree).items():
+            if facts:
+                found[path] = facts
+            else:
+                found.pop(path, None)
+        return found
+
+    @staticmethod
+    def _identical(patch: Patch, theirs: Listing, ours: Listing) -> bool:
         paths = {path for section in patch.files for path in (section.old, section.new) if path}
-        ours, theirs = self.listing(onto), self.listing(after)
         return all(ours.get(path) == theirs.get(path) for path in paths)
 
     def _moved(self, trial: Trial) -> Mapping[str, str]:
         """Files that the merge has changed under other names than the patch has for them."""
         if trial.merged is None:
             return {}
-        ours, made = self.listing(trial.onto), self.listing(trial.merged.tree)
+        ours, made = self.listing(trial.onto), self.listing(trial.merged.tree, trial.onto)
         named = {path for section in trial.patch.files for path in (section.old, section.new) if path}
         strange = [path for path in made if made[path] != ours.get(path) and path not in named]
         lost = [path for path in sorted(named) if path not in ours and path not in made]

@@ -71,7 +71,9 @@ class Rebasing:
             self._ports.progress.live(f"rebasing {number} of {len(patches)}: {patch.name}")
             done = self._one(patch) if patch.source == SGLANG else _of_other_source(patch)
             self._done[patch.name] = done
-            self.tree = done.trees[1] if done.trees else self.tree
+            if done.trees:
+                self._trials.listing(done.trees[1], self.tree)
+                self.tree = done.trees[1]
         return tuple(self._done.values())
 
     def _one(self, patch: Patch) -> Rebased:

@@ -64,7 +64,7 @@ class Written(RebaseWorld):
         return self.commit[:12]
 
     def all(self) -> dict[str, bytes]:
-        files = (path for path in self.workspace.rglob("*") if path.is_file())
+        files = (path for path in self.workspace.rglob("*") if path.is_file() and ".git" not in path.parts)
         return {path.relative_to(self.workspace).as_posix(): path.read_bytes() for path in files}
 
 

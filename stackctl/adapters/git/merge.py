@@ -12,14 +12,13 @@ from pathlib import Path
 
 from stackctl.adapters.git.landed import landed
 from stackctl.adapters.git.sealed import Sealed, failure, sealed
-from stackctl.adapters.git.store import GitStore
 from stackctl.core.names import Commit, TreeId
 from stackctl.core.patches.merge import Labels, Landable, Notice, Stage, TreeMerge
 from stackctl.errors import StackctlError
 from stackctl.ports import Files
 
 CONFIG = ("merge.conflictStyle=diff3", "merge.directoryRenames=true", "merge.renameLimit=20000", "rerere.enabled=true")
-BASE_MARK = re.compile(rb"^\|\|\|\|\|\|\| [0-9a-f]{4,40}(?=:|$)", re.MULTILINE)
+BASE_MARK = re.compile(rb"^\|\|\|\|\|\|\| [0-9a-f]{4,40}(?=:|\r?$)", re.MULTILINE)
 KEPT = re.compile(r"(preimage|postimage)(\.[0-9]+)?")
 
 
@@ -28,7 +27,6 @@ class GitMerges:
 
     def __init__(self, files: Files) -> None:
         self._sealed = Sealed(files)
-        self._store = GitStore(files)
         self._config = [word for pair in CONFIG for word in ("-c", pair)]
 
     def merge(self, base: TreeId, ours: TreeId, theirs: TreeId, labels: Labels) -> TreeMerge:
@@ -45,7 +43,8 @@ class GitMerges:
     def replace(self, tree: TreeId, files: Mapping[str, bytes | None]) -> TreeId:
         if not files:
             return tree
-        modes = {entry.path: entry.mode for entry in self._store.list(tree)}
+        listed = self._sealed.git("--literal-pathspecs", "ls-tree", "-r", "-z", tree, "--", *files).out.split(b"\0")
+        modes = {_text(line.partition(b"\t")[2]): line[:6].decode() for line in listed if line}
         with self._sealed.index() as env:
             lines = b""
             for path, data in files.items():
@@ -82,6 +81,16 @@ class GitMerges:
             if facts:
                 source, target = next(words), next(words)
                 found[_text(source)] = (_text(target), int(facts.rpartition(b" R")[2]))
+        return found
+
+    def changes(self, old: TreeId, new: TreeId) -> Mapping[str, tuple[str, str] | None]:
+        words = self._sealed.git("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new).out.split(
+            b"\0"
+        )
+        found: dict[str, tuple[str, str] | None] = {}
+        for facts, path in zip(words[0:-1:2], words[1::2], strict=True):
+            _, mode, _, blob, kind = facts.decode().split(" ")
+            found[_text(path)] = None if kind == "D" else (mode, blob)
         return found
 
     def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:

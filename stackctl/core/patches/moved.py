@@ -5,7 +5,7 @@ By the lines that a patch reads: the file that holds most of them, if it holds e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.core.patches.values import FilePatch, Patch
@@ -37,10 +37,11 @@ def homes(section: FilePatch, files: Mapping[str, bytes], most: int = 3) -> tupl
     old = section.old or section.path
     if not lines:
         return ()
-    found = [Home(old, path, len(lines & set(_lines(data))), len(lines)) for path, data in files.items()]
+    likely = {path: data for path, data in files.items() if path == old or _may_hold(data, lines)}
+    found = [Home(old, path, len(lines & set(_lines(data))), len(lines)) for path, data in likely.items()]
     own = max((home.found for home in found if home.new == old), default=0)
-    likely = [home for home in found if home.share >= ENOUGH and home.found > own]
-    return tuple(sorted(likely, key=lambda home: (-home.found, -_alike(old, home.new), home.new))[:most])
+    better = [home for home in found if home.share >= ENOUGH and home.found > own]
+    return tuple(sorted(better, key=lambda home: (-home.found, -_alike(old, home.new), home.new))[:most])
 
 
 def rehomed(patch: Patch, home: Home) -> Patch:
@@ -50,6 +51,16 @@ def rehomed(patch: Patch, home: Home) -> Patch:
         for section in patch.files
     )
     return replace(patch, files=files)
+
+
+def _may_hold(data: bytes, lines: Collection[bytes]) -> bool:
+    """A quick no: most files hold next to none of the lines."""
+    lacking, most = 0, (1 - ENOUGH) * len(lines)
+    for line in lines:
+        lacking += line not in data
+        if lacking > most:
+            return False
+    return True
 
 
 def _lines(data: bytes) -> Sequence[bytes]:
