@@ -101,18 +101,20 @@ class _Refresh:
         self.chosen = Chosen(self.place.stack, self.place.workspace)
         # everything is read through this, so that a change by somebody else is seen
         self.now, self.seen = foreseen(ports, {})
+        self.file = self.place.patch_file  # or the version of it that this base takes: known with the stack
         self.changes: list[Change] = []  # the patch file first: a line without its file would break the stack
 
     def run(self) -> Refreshed:
         stack = load_file(self.now, self.chosen)
         listed = self.edit.name in stack.patches
+        self.file = stack.patch_files.get(self.edit.name, self.file)
         old = self._old(listed)
         if self.edit.diff is None and self.request.words.any:
             old = None  # of a refresh that was killed: the same command says its header anew
         if old and self.request.words.any:
             raise UsageError(
                 f"{self.edit.name} has a header already",
-                f"Edit it in {shown(self.ports, self.place.patch_file)}: a refresh keeps every byte of it.",
+                f"Edit it in {shown(self.ports, self.file)}: a refresh keeps every byte of it.",
             )
         self.ports.progress.live(f"reading the queue of {stack.name} and the work tree of {self.edit.name}")
         read = read_queue(self.now, stack)
@@ -122,7 +124,7 @@ class _Refresh:
         self._refuse_empty(snapshot, old)
         if old and listed and self._is_tree_of(old, read, snapshot):
             return self._finish(snapshot, replace(self._result(snapshot), changed=False))
-        file = self.place.patch_file
+        file = self.file
         data = self._patch_file(old, snapshot)
         there = self.now.files.read(file) if self.now.files.exists(file) else None
         self.changes = [Change(file, shown(self.ports, file), there, data)]
@@ -132,9 +134,9 @@ class _Refresh:
 
     def _old(self, listed: bool) -> ParsedPatch | None:
         """The patch file as it is, held against what it was when the edit was opened."""
-        edit, file = self.edit, shown(self.ports, self.place.patch_file)
-        there = self.now.files.exists(self.place.patch_file)
-        data = self.now.files.read(self.place.patch_file) if there else b""
+        edit, file = self.edit, shown(self.ports, self.file)
+        there = self.now.files.exists(self.file)
+        data = self.now.files.read(self.file) if there else b""
         ours = there and digest(data) == edit.writing
         if edit.diff and not (listed and there):
             what = f"{edit.name} is no longer in the queue" if there else f"{file} is gone"
@@ -187,7 +189,7 @@ class _Refresh:
         diff = self.ports.git.diff(self.edit.base, snapshot.tree).encode("utf-8", "surrogateescape")
         if old:
             return with_diff(old, diff)
-        draft_of = parse(canonical(PLACEHOLDER, diff), shown(self.ports, self.place.patch_file))
+        draft_of = parse(canonical(PLACEHOLDER, diff), shown(self.ports, self.file))
         if isinstance(draft_of, Fault):
             raise error_of([draft_of])
         area = areas_of(settle(self.edit.name, draft_of, 1))[0]
@@ -245,7 +247,7 @@ class _Refresh:
 
     def _go_on(self) -> None:
         """The edit as one of the patch that is written now."""
-        parsed = parse(self.ports.files.read(self.place.patch_file), self.place.patch_file)
+        parsed = parse(self.ports.files.read(self.file), self.file)
         if not isinstance(parsed, Fault):
             edit = Edit(self.edit.name, self.edit.stack, self.edit.source, self.edit.base, diff_digest(parsed))
             remember(self.ports, self.place.folder, edit)

@@ -103,6 +103,24 @@ def test_a_refresh_keeps_the_header_and_proves_what_is_above(bench: Bench) -> No
     assert b"index " in new  # full ids, which the old one lacked
 
 
+def test_a_refresh_writes_the_version_that_this_base_takes(bench: Bench) -> None:
+    engine = bench.folder / "engine"
+    git(engine.parent, "init", "-q", str(engine))
+    git(engine, "add", "-A")
+    git(engine, "-c", "user.name=x", "-c", "user.email=x@y", "commit", "-q", "-m", "base")
+    commit = git(engine, "rev-parse", "HEAD").strip()
+    stack = bench.workspace / "stacks/s.yaml"
+    pinned = f"base: {{git: file://{engine}, ref: HEAD, commit: {commit}}}"
+    stack.write_text(stack.read_text().replace("base: {path: ../../engine}", pinned))
+    ours = bench.workspace / f"patches/t/two@{commit[:12]}.patch"
+    ours.write_bytes((bench.workspace / "patches/t/two.patch").read_bytes())
+    before = queue(bench)
+    change(opened(bench, "t/two"), "two\n", "two\nand more\n")
+    assert folded(bench).written == (f"patches/t/two@{commit[:12]}.patch",)
+    after = queue(bench)
+    assert {name for name in after if after[name] != before[name]} == {f"patches/t/{ours.name}"}
+
+
 def test_a_new_patch_gets_its_file_and_its_line(bench: Bench) -> None:
     stack = bench.workspace / "stacks/s.yaml"
     lines = "patches:  # the queue\n  - t/one   # first\n  - t/two\n\n  - t/three\n"
