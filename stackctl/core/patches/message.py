@@ -102,6 +102,8 @@ def _trailers(message: Sequence[str]) -> tuple[Sequence[str], tuple[tuple[str, s
 
 
 def _decoded(value: str) -> str:
+    if "=?" not in value:
+        return value
     try:
         return str(make_header(decode_header(value)))
     except (HeaderParseError, LookupError, UnicodeError):

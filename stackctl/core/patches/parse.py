@@ -70,7 +70,7 @@ def parse(
     """`file` names the patch in faults; `allow` may hold `symlink`; `rename` maps names before they are judged."""
     lines = data.splitlines(keepends=True) if b"\r" not in data else re.findall(rb"[^\n]*\n|[^\n]+\Z", data)
     try:
-        _refuse_whole(lines, file)
+        _refuse_whole(data, lines, file)
         start = next((at for at in range(len(lines)) if _ends_message(lines, at)), len(lines))
         header, warnings = read_header(lines[:start])
         files = _Sections(lines, file).read(start)
@@ -99,8 +99,8 @@ def _is_binary_stub(line: bytes) -> bool:
     return line.startswith(b"Binary files ") and line.rstrip().endswith(b" differ")
 
 
-def _refuse_whole(lines: Sequence[bytes], file: str) -> None:
-    if any(
+def _refuse_whole(data: bytes, lines: Sequence[bytes], file: str) -> None:
+    if b"\r\n" in data and any(
         line.endswith(b"\r\n") and (line.startswith(STRUCTURE) or is_names(lines, at)) for at, line in enumerate(lines)
     ):
         first = next(at for at, line in enumerate(lines, 1) if line.endswith(b"\r\n"))

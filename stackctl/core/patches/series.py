@@ -55,9 +55,9 @@ def strip_level(patch: ParsedPatch, exists: Callable[[str], bool]) -> int | Faul
     usual = 1 if all(_prefixed(section) for section in patch.files) else None
     if not olds:
         return usual if usual is not None else _level_of_new_files(patch)
+    if usual is not None and found(usual) == len(olds):
+        return usual
     whole = [level for level in LEVELS if found(level) == len(olds)]
-    if usual in whole:
-        return 1
     if len(whole) == 1:
         return whole[0]
     if whole:
