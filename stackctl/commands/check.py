@@ -18,7 +18,7 @@ from stackctl.commands.tree import compose, queue_of, tree_after_each
 from stackctl.commands.workspace import shown
 from stackctl.core.base.requires import asked_for
 from stackctl.core.environment.lockfile import FREE
-from stackctl.core.names import PatchName, ReleaseId, TreeId
+from stackctl.core.names import SGLANG, PatchName, ReleaseId, TreeId
 from stackctl.core.patches.lint import lint
 from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree, Queue
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
@@ -47,6 +47,7 @@ class PatchLine:
     removed: int
     needs: tuple[PatchName, ...] = ()
     carries: tuple[PatchName, ...] = ()
+    source: str = SGLANG
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,16 @@ class CheckResult:
     unsupported: Mapping[str, str] = field(default_factory=dict)  # key path -> verbs that refuse it so far
     instances: tuple[str, ...] = ()  # "prefill-0 on gpu1:30000, cards 0,1,2,3"
     locked: bool = False
+    sources: Mapping[str, SourceLine] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """Another source: its pin, and its tree before and after its patches."""
+
+    base: str
+    base_tree: TreeId
+    tree: TreeId
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,10 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
         unsupported=stack.unsupported,
         instances=tuple(_instances(stack)),
         locked=request.locked,
+        sources={
+            name: SourceLine(base_text(stack.sources[name]), each.base, each.tree)
+            for name, each in tree.sources.items()
+        },
     )
 
 
@@ -159,6 +174,7 @@ def _line(patch: Patch, queue: Sequence[Patch], needs: Sequence[Need]) -> PatchL
         removed=sum(file.removed for file in patch.files),
         needs=tuple(one.name for one in queue if one.name in direct),
         carries=tuple(one.name for one in queue if one.name in carried),
+        source=patch.source,
     )
 
 

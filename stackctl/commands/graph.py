@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from stackctl.commands.patches import named_patch, taken_patches
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read
 from stackctl.commands.workspace import shown
-from stackctl.core.names import PatchName
+from stackctl.core.names import SGLANG, PatchName
 from stackctl.core.patches.drawing import Words, svg
 from stackctl.core.patches.evidence import Evidence, evidence, neighbours
 from stackctl.core.patches.graph import HINT, Graph, way
@@ -22,7 +22,10 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class QueueGraph:
-    """`graph.edges` are needs and, with the reason `hint`, the pairs of `hints`. `conflicts` do not apply."""
+    """`graph.edges` are needs and, with the reason `hint`, the pairs of `hints`. `conflicts` do not apply.
+
+    `sources`: of patches for another tree than sglang's.
+    """
 
     stack: str
     variant: str
@@ -30,6 +33,7 @@ class QueueGraph:
     hints: tuple[Hint, ...]
     titles: Mapping[PatchName, str]
     conflicts: tuple[PatchName, ...] = ()
+    sources: Mapping[PatchName, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,9 @@ def graph_of(ports: Ports, selection: Selection) -> QueueGraph:
     titles = {patch.name: patch.header.subject or "" for patch in patches}
     title = " ".join([stack.name, str(stack.variant)]).strip()
     conflicts = tuple(name for name in names if name in read.queue.conflicts)
-    return QueueGraph(stack.name, str(stack.variant), Graph(title, names, tuple(edges)), found, titles, conflicts)
+    sources = {patch.name: patch.source for patch in patches if patch.source != SGLANG}
+    graph = Graph(title, names, tuple(edges))
+    return QueueGraph(stack.name, str(stack.variant), graph, found, titles, conflicts, sources)
 
 
 def save_drawing(ports: Ports, found: QueueGraph, file: str) -> str:
@@ -99,14 +105,15 @@ def hints_of(ports: Ports, read: Read) -> tuple[Hint, ...]:
 def why(ports: Ports, patch: str, other: str, selection: Selection) -> Why:
     """Why one patch needs another: the chain between them, each step with its lines. Raises UsageError for a name."""
     stack, read, _ = taken_patches(ports, selection)
-    one, two = named_patch(read.queue, patch).name, named_patch(read.queue, other).name
+    first, second = named_patch(read.queue, patch), named_patch(read.queue, other)
+    one, two = first.name, second.name
     forth = way(read.queue.needs, one, two)
     back = None if forth else way(read.queue.needs, two, one)
     pair = {one, two}
     found = tuple(hint for hint in hints_of(ports, read) if {hint.patch, hint.adds} == pair)
     answer: Literal["needs", "needed", "apart"] = "needs" if forth else "needed" if back else "apart"
     steps = tuple(_step(read, need) for need in forth or back or ())
-    shared = neighbours(read.queue.patches, one, two)
+    shared = neighbours(read.queue.patches, one, two) if first.source == second.source else ()
     return Why(stack.name, one, two, answer, steps, found, shared)
 
 

@@ -25,6 +25,9 @@ def show_graph(console: Console, result: QueueGraph) -> None:
     console.print(f"{graph.title}: {patches}, {needs} need{'s' * (needs != 1)}", style="bold")
     if graph.names:
         console.raw("\n".join(tree(graph)))
+    for source in dict.fromkeys(result.sources.values()):
+        names = ", ".join(name for name, one in result.sources.items() if one == source)
+        console.print(f"for {source}: {names}")
     for hint in result.hints:
         console.print(hint_line(hint), style="yellow")
     for name in result.conflicts:

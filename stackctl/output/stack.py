@@ -6,6 +6,7 @@ from stackctl.commands.check import CheckResult
 from stackctl.commands.config import ConfigResult
 from stackctl.commands.lock import LockResult
 from stackctl.commands.render import RenderResult
+from stackctl.core.names import SGLANG
 from stackctl.output.console import Console
 
 SHOWN_OFFSETS = 10
@@ -19,6 +20,9 @@ def show_check(console: Console, result: CheckResult) -> None:
     console.print(f"  base       {result.base}")
     console.print(f"  base tree  {result.base_tree}")
     console.print(f"  tree       {result.tree}")
+    for name, source in result.sources.items():
+        console.print(f"  source     {name}: {source.base}")
+        console.print(f"             tree {source.base_tree}, patched {source.tree}")
     console.print(f"  release    {result.release}")
     for number, line in enumerate(result.instances):
         console.print(f"  {'instances' if number == 0 else '':9}  {line}")
@@ -37,6 +41,7 @@ def _patches(console: Console, result: CheckResult) -> None:
     for patch in result.patches:
         console.print(
             f"    {patch.name}  +{patch.added} -{patch.removed} in {patch.files} file{'s'[: patch.files != 1]}"
+            + (f" of {patch.source}" if patch.source != SGLANG else "")
         )
         if patch.needs:
             console.print(f"      needs {', '.join(patch.needs)}")

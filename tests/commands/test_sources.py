@@ -11,17 +11,22 @@ from typing import Any
 import pytest
 from rich.console import Console as RichConsole
 
+from stackctl.adapters.index import PipIndex
+from stackctl.adapters.process import LocalProcess
+from stackctl.commands.graph import graph_of, why
 from stackctl.commands.patches import diff_queue, list_patches, show_patch, verify_queue
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose, read_queue, tree_after_each
-from stackctl.core.names import PatchName
+from stackctl.core.names import Digest, PatchName
 from stackctl.core.patches.values import Need, SourceTree
 from stackctl.core.stack import lock as locking
-from stackctl.core.stack.resolved import PathBase, ResolvedStack
+from stackctl.core.stack.resolved import PathBase, PypiBase, ResolvedStack
 from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.output import patches as output
 from stackctl.output.console import Console
+from stackctl.output.graph import show_graph
 from tests.commands.composing import NUMBERS, Bench
+from tests.fakes import LocalFilesAt
 
 ALL = Selection("s")
 
@@ -210,3 +215,31 @@ def test_verify_proves_each_source(queue: Bench) -> None:
     assert report.verdicts[1].alone != report.verdicts[3].alone
     assert f"flash tree {flash}, the same in another order" in said(output.show_verify, report)
     assert replace(report, sources={"flash": (flash, whole.tree)}).exit == 1
+
+
+def test_the_graph_knows_the_source_and_equal_paths_of_two_trees_are_two_files(queue: Bench) -> None:
+    found = graph_of(queue.ports(), ALL)
+    assert found.sources == {"f/one": "flash", "f/two": "flash"}
+    assert [(edge.patch, edge.needs) for edge in found.graph.edges] == [("t/uses", "f/one")]
+    text = said(show_graph, found)
+    assert "for flash: f/one, f/two" in text
+    assert why(queue.ports(), "t/one", "f/one", ALL).shared == ()
+    assert why(queue.ports(), "f/two", "f/one", ALL).shared == ("python/pkg/a.py",)
+
+
+@pytest.mark.net
+@pytest.mark.slow
+def test_a_real_wheel_as_a_source(bench: Bench) -> None:
+    """A small pure one; its tree id is a constant."""
+    path = "python/iniconfig/exceptions.py"
+    head = "Subject: x\n\nSource: iniconfig\n---\n"
+    bench.patch("i/new", f"{head}--- /dev/null\n+++ b/python/iniconfig/patched.py\n@@ -0,0 +1 @@\n+PATCHED = True\n")
+    files = LocalFilesAt(bench.folder / "home", bench.workspace)
+    ports = bench.ports(PipIndex(LocalProcess(), files))
+    pin = PypiBase("iniconfig==2.0.0", Digest("b6a85871a79d2e3b22d2d1b94ac2824226a63c6b741c88f7ae975f18b6778374"))
+    stack = replace(bench.stack("t/one", "i/new"), sources={"iniconfig": pin})
+    tree = compose(ports, stack)[1]
+    assert tree.sources["iniconfig"].base == "86ba07aa23bbcc372321a3950800c47abf89aa1d"
+    listed = {entry.path for entry in ports.git.list(tree.sources["iniconfig"].tree)}
+    assert {path, "python/iniconfig/patched.py"} <= listed
+    assert not [name for name in listed if not name.startswith("python/iniconfig/")]
