@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +30,9 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         with _told(path, "read"):
+            mode = Path(path).stat().st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # a link to /dev/zero has no end
+                raise StackctlError(f"cannot read {path}: it is a device", "Put the file itself there.")
             return Path(path).read_bytes()
 
     def write(self, path: str, data: bytes, mode: int | None = None) -> None:

@@ -104,3 +104,9 @@ def test_home_is_the_variable_or_the_default(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.delenv("STACKCTL_HOME")
     monkeypatch.setenv("HOME", "/home/somebody")
     assert LocalFiles().home() == "/home/somebody/.local/share/stackctl"
+
+
+def test_a_device_is_no_file_to_read(tmp_path: Path) -> None:
+    (tmp_path / "x.patch").symlink_to("/dev/zero")
+    with pytest.raises(StackctlError, match=r"x\.patch: it is a device"):
+        LocalFiles().read(str(tmp_path / "x.patch"))

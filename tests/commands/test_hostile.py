@@ -41,6 +41,7 @@ print(json.dumps(said))
 """
 # what may be written besides the store: scratch that is gone at the end, and what is no file of a disk
 ELSEWHERE = ("/dev/null", "/dev/tty", "/dev/shm/", "/proc/self/")
+LEAVING = ("forbidden-name", "path-escape", "absolute-path", "bad-path", "symlink", "symlink-target", "gitlink")
 CALL = re.compile(r"\d+ +(\w+)\((.*)\) += (-?\d+)")
 CHANGING = (
     "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
@@ -82,6 +83,7 @@ def sandbox_at(folder: Path) -> tuple[Path, dict[str, str]]:
     for name, (data, _) in patches.items():
         (folder / f"ws/patches/x/{name}.patch").write_bytes(data)
         (folder / f"ws/stacks/{name}.yaml").write_text(STACK.replace("NAME", name))
+    (folder / "ws/stacks/plain.yaml").write_text(STACK.replace("x/NAME", ""))
     return folder, {name: kind for name, (_, kind) in patches.items()}
 
 
@@ -105,6 +107,7 @@ def snapshot(folder: Path) -> dict[str, str]:
 def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     sandbox, kinds = sandbox_at(tmp_path_factory.mktemp("hostile"))
     words = [[*verb, name] for name in kinds for verb in (["check"], ["patches", "verify"], ["patches", "diff"])]
+    words += [["patches", "import", "-n", "--patch", f"patches/x/{name}.patch", "plain"] for name in kinds]
     (sandbox / "words.json").write_text(json.dumps(words))
     env = {
         "PATH": os.environ["PATH"],
@@ -160,6 +163,16 @@ def test_every_hostile_patch_is_refused_with_its_kind_and_place(watched: Watched
             assert kind in text, (verb, name, kind, text)
             assert "hint: " in text or verb == "patches verify", (verb, name, text)
             assert "fault of stackctl itself" not in text, (verb, name, text)
+
+
+@pytest.mark.slow
+def test_an_import_takes_nothing_that_leaves_the_tree(watched: Watched) -> None:
+    for name, kind in watched.kinds.items():
+        code, text = watched.answers[f"patches import -n --patch patches/x/{name}.patch plain"]
+        assert "fault of stackctl itself" not in text, (name, text)
+        if kind in LEAVING:
+            assert code in (1, 2, 3), (name, text)
+            assert kind in text, (name, kind, text)
 
 
 @pytest.mark.slow

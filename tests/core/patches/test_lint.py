@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stackctl.core.names import PatchName
@@ -10,6 +12,7 @@ from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import settle
 from stackctl.errors import Problem
 
+ROOT = Path(__file__).parents[3]
 DIFF = f"diff --git a/x b/x\nindex {'0' * 40}..{'1' * 40} 100644\n"
 HUNK = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 MAIL = ["From: A <a@b>", "Date: Mon, 2 Mar 2026 09:00:00 +0000", "Subject: [PATCH] Title", ""]
@@ -117,3 +120,11 @@ def test_a_key_that_looks_like_ours() -> None:
         (10, "HEADER-KEY: `Need:` is a trailer that nobody reads")
     ]
     assert found(*SOUND, "Need: t/other")[0].hint == "Did you mean `Needs:`?"
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "patches").rglob("*.patch")), ids=lambda file: file.stem)
+def test_the_headers_of_this_repository_are_sound(file: Path) -> None:
+    parsed = parse(file.read_bytes(), file.name)
+    assert isinstance(parsed, ParsedPatch), parsed
+    names = [PatchName(str(path.relative_to(ROOT / "patches"))[: -len(".patch")]) for path in file.parent.glob("*")]
+    assert lint(settle(PatchName(file.stem), parsed, 1), names) == ()
