@@ -147,6 +147,10 @@ class Git(Protocol):
         """Contents of those paths that are in the tree."""
         ...
 
+    def read_blobs(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """Contents by their ids, as a listing has them: quicker than by paths, which git looks up one by one."""
+        ...
+
     def list(self, tree: TreeId) -> tuple[TreeEntry, ...]: ...
 
     def words(self, tree: TreeId, words: Collection[str]) -> frozenset[str]:

@@ -141,13 +141,20 @@ def _read_part(
 ) -> Read:
     """The patches of one source against its tree."""
     listing = _listing(ports, tree)
-    wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & listing.keys()
-    base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
-    walk = walk_diffs(base, parsed)
+    walk = walk_diffs(base_of(ports, listing, parsed), parsed)
     offsets = _offsets(walk.landings)
     paths = {name: file_of(stack, name) for name, _ in parsed}
     queue = Queue(tree, tuple(walk.patches), walk.needs, paths, dict(walk.faults), offsets)
-    return Read(queue, base, listing, walk)
+    return Read(queue, walk.state.base, listing, walk)
+
+
+def base_of(ports: Ports, listing: Listing, parsed: Iterable[tuple[PatchName, ParsedPatch]]) -> Base:
+    """What a walk may look at: all paths, and the contents of those that the patches could mean."""
+    wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & listing.keys()
+    blobs = {path: listing[path][1] for path in wanted}
+    read = ports.git.read_blobs(sorted(blobs.values()))
+    contents = {path: read[blob] for path, blob in blobs.items() if blob in read}
+    return Base({path: mode for path, (mode, _) in listing.items()}, contents)
 
 
 def plan_patches(ports: Ports, read: Read, patches: Sequence[Patch]) -> PatchedTree:

@@ -67,6 +67,10 @@ def test_what_is_written_is_read_back(store: GitStore) -> None:
     assert {(e.path, e.mode, e.size) for e in store.list(tree)} == {(f.path, f.mode, len(f.data)) for f in FILES}
     assert store.read(tree, [f.path for f in FILES]) == {f.path: f.data for f in FILES}
     assert store.read(tree, ["none", "a", "a\nb"]) == {}
+    ids = {entry.path: entry.blob for entry in store.list(tree)}
+    known = store.read_blobs([*ids.values(), "0" * 40, tree])
+    assert {path: known[blob] for path, blob in ids.items()} == {f.path: f.data for f in FILES}
+    assert "0" * 40 not in known and tree not in known
     assert store.write_tree(reversed(FILES)) == tree
     assert store.write_tree(()) == EMPTY
 

@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stackctl.app import App
 from stackctl.commands.base import fetch_base
+from stackctl.commands.tree import base_of
 from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.graph import Graph
@@ -40,8 +41,6 @@ from stackctl.core.patches.graph import tree as drawn
 from stackctl.core.patches.hints import hints
 from stackctl.core.patches.memo import Memo, Planned
 from stackctl.core.patches.parse import ParsedPatch, parse
-from stackctl.core.patches.series import names_at_all_levels
-from stackctl.core.patches.state import Base
 from stackctl.core.patches.trees import Listing
 from stackctl.core.patches.walk import Walk, walk_series
 from stackctl.core.stack.resolved import PypiBase
@@ -74,9 +73,7 @@ class Prepared:
 
     def walk(self) -> Walk:
         parsed = self.parsed()
-        wanted = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & self.listing.keys()
-        modes = {path: mode for path, (mode, _) in self.listing.items()}
-        walk = walk_series(Base(modes, self.ports.git.read(self.tree, sorted(wanted))), parsed)
+        walk = walk_series(base_of(self.ports, self.listing, parsed), parsed)
         assert not walk.faults, walk.faults
         return walk
 

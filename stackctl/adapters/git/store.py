@@ -105,6 +105,11 @@ class GitStore:
         stdin = b"".join(f"{tree}:".encode() + _path(path) + b"\n" for path in asked)
         return dict(blobs(asked, self._sealed.git("cat-file", "--batch", stdin=stdin).out))
 
+    def read_blobs(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        asked = list(dict.fromkeys(ids))
+        stdin = "".join(f"{blob}\n" for blob in asked).encode()
+        return dict(blobs(asked, self._sealed.git("cat-file", "--batch", stdin=stdin).out))
+
     def list(self, tree: TreeId) -> tuple[TreeEntry, ...]:
         out = self._sealed.git("ls-tree", "-r", "-z", "--long", tree).out
         return tuple(tree_entry(line) for line in out.split(b"\0") if line)
