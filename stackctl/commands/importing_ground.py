@@ -69,14 +69,15 @@ def draft(how: How, origin: str, data: bytes, level: int | None = None) -> Draft
     if isinstance(patch, Fault) and patch.kind == "crlf-patch":
         if not how.fix_crlf:
             return replace(patch, hint="`--fix-crlf` takes the CRs out; a file that has CRs itself wants another diff.")
-        patch = parse(data.replace(b"\r\n", b"\n"), origin, rename=renamer(how.roots))
+        data = data.replace(b"\r\n", b"\n")
+        patch = parse(data, origin, rename=renamer(how.roots))
     if isinstance(patch, Fault):
         return patch
-    unmapped = parse(data, origin)
-    came = isinstance(unmapped, ParsedPatch) and [x.names for x in unmapped.files] == [x.names for x in patch.files]
-    if came and level is None:
+    plain = parse(data, origin)
+    mapped = isinstance(plain, Fault) or [x.names for x in plain.files] != [x.names for x in patch.files]
+    if not mapped and level is None:
         return Draft(origin, patch.header, patch, is_canonical(patch))
-    again = parse(rewritten(patch, 1 if level is None else level), origin)
+    again = parse(rewritten(patch, 1 if mapped or level is None else level), origin)
     return again if isinstance(again, Fault) else Draft(origin, patch.header, again)
 
 

@@ -114,7 +114,7 @@ def _in(folder: str, path: str) -> str:
 def _refuse_without_queue(place: str, compared: Compared) -> None:
     if compared.as_base:
         names = ", ".join(compared.as_base[:SHOWN])
-        message = f"{place} does not carry the whole queue: {len(compared.as_base)} files are as in the base: {names}"
+        message = f"{place} does not carry the whole queue; as in the base ({len(compared.as_base)}): {names}"
         raise UsageError(message, "`--onto base` compares it with the base alone.")
 
 

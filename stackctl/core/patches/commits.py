@@ -76,9 +76,9 @@ def _author(head: bytes, codec: str) -> tuple[str | None, str | None]:
     found = PERSON.search(head)
     if not found:
         return None, None
-    name, mail = (" ".join(_text(found[group], codec).split()) for group in (1, 2))
+    name, mail = (_text(found[group], codec) for group in (1, 2))
     sign, hours, minutes = found[4].decode(), int(found[5]), int(found[6])
-    return f"{name} <{mail}>".lstrip(), _iso(int(found[3]), sign, timedelta(hours=hours, minutes=minutes))
+    return f"{name} <{mail}>".lstrip(" \t"), _iso(int(found[3]), sign, timedelta(hours=hours, minutes=minutes))
 
 
 def _iso(seconds: int, sign: str, offset: timedelta) -> str | None:

@@ -52,7 +52,7 @@ class Taken:
 
 def title_of(stem: str) -> str:
     """A subject for what has none but a file name: `0007-raise_limit.patch` -> `Raise limit`."""
-    words = slug(re.sub(r"\.(patch|diff|txt|sh|py|ba|yaml|mbox|eml)\Z", "", stem)).replace("-", " ")
+    words = slug(re.sub(r"\.(patch|diff|txt|sh|bash|py|mbox|eml)\Z", "", stem)).replace("-", " ")
     return words[:1].upper() + words[1:]
 
 

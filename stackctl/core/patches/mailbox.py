@@ -46,8 +46,10 @@ def split(data: bytes, file: str) -> tuple[Message, ...] | Fault:
         starts = [0, *starts]
     messages = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-        whole = b"".join(lines[start:end])
-        decoded = _decoded(whole[:-1] if whole.endswith(b"\n\n") else whole, file, start + 1)
+        parted = start < len(lines) and bool(FROM.match(lines[start]))  # else a blank last line may be context
+        of_git = parted and re.match(rb"From [0-9a-f]{40} ", lines[start])  # part of a patch file
+        whole = b"".join(lines[start if of_git or not parted else start + 1 : end])
+        decoded = _decoded(whole[:-1] if parted and whole.endswith(b"\n\n") else whole, file, start + 1)
         if isinstance(decoded, Fault):
             return decoded
         number, of = _numbered(decoded)

@@ -175,11 +175,9 @@ def _patch(command: Command, cwd: str, at: Callable[[str], str]) -> Step:
             rest.append(word)
     if len(rest) > 1:
         files.append(rest[1])
-    inside = posixpath.normpath(posixpath.join(folder, rest[0])) if rest and rest[0] != "-" else None
-    if inside:
+    if rest and rest[0] != "-":
         return Unknown("a patch whose file is named on the command line is not replayed")
-    reads = command.reads or (files[0] if files else None)
-    where = posixpath.join(folder, reads) if files else at(reads) if reads else None
+    where = at(command.reads) if command.reads else posixpath.join(folder, files[0]) if files else None
     if where is None and command.stdin is None:
         return Unknown("the patch comes from somewhere else")
     return Diff((where,) if where else (), command.stdin, level, folder, tuple(dict.fromkeys(loose)))

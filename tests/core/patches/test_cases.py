@@ -13,10 +13,14 @@ import pytest
 from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.git import GitStore
 from stackctl.core.names import PatchName
+from stackctl.core.patches import mailbox
+from stackctl.core.patches.canonical import slug
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.faults import Fault
 from stackctl.core.patches.gitlog import misplaced
+from stackctl.core.patches.importing import same_names
 from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.roots import renamer, rewritten, taken_off
 from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
 from stackctl.core.patches.state import Base
 from stackctl.core.patches.walk import Walk, walk_series, walk_subset
@@ -25,14 +29,6 @@ from stackctl.ports import TreeFile
 ROOT = Path(__file__).parents[3]
 CASES = ROOT / "tests" / "cases" / "patches"
 GIVEN = ROOT.parent / "shared" / "cases" / "patches"  # where these came from, on machines that have it
-LATER = {
-    ("05-mbox-three-messages", 1): "one file is one patch here: a mailbox is refused, to be split first",
-    ("28-site-packages-root", 1): "root maps of installation folders belong to importing",
-    ("28-site-packages-root", 2): "root maps of installation folders belong to importing",
-    ("29-duplicate-name", 3): "taking numbers off names belongs to importing; in a stack these are two names",
-}
-# lines count from 1, says the README of the cases; the line of the base that holds this case's own `file_has` is 9,
-# and its line 8 is matched by the hunk: the 8 of the case counts from 0
 CORRECTED = {("25-needs-fuzz", 1): {"file_line": 9}}
 
 
@@ -41,8 +37,7 @@ def runs() -> list[Any]:
     for file in sorted(CASES.glob("*/expect.json")):
         for run in json.loads(file.read_bytes())["runs"]:
             key = (file.parent.name, run["run"])
-            marks = [pytest.mark.skip(reason=LATER[key])] if key in LATER else []
-            found.append(pytest.param(file.parent, run, id=f"{key[0]}-{key[1]}", marks=marks))
+            found.append(pytest.param(file.parent, run, id=f"{key[0]}-{key[1]}"))
     return found
 
 
@@ -71,20 +66,35 @@ def read_series(case: Path, run: dict[str, Any], files: list[TreeFile]) -> tuple
     twice = duplicate_names(names, list(names))
     if twice:
         return twice[0]
+    twice = same_names([PatchName(slug(Path(name).stem)) for name in names], names)  # as an import would call them
+    if twice:
+        return twice[0]
     parsed: list[tuple[PatchName, ParsedPatch]] = []
     for name in names:
-        result = parse((case / name).read_bytes(), name, run.get("options", {}).get("allow", ()))
-        if isinstance(result, Fault):
-            return result
-        parsed.append((name, result))
+        messages = mailbox.split((case / name).read_bytes(), name)
+        assert not isinstance(messages, Fault)
+        for number, message in enumerate(messages, 1):
+            result = read(message.data, name, run.get("options", {}))
+            if isinstance(result, Fault):
+                return result
+            parsed.append((PatchName(f"{name}:{number}") if len(messages) > 1 else name, result))
     contents = {file.path: file.data for file in files}
     touched = set().union(*(names_at_all_levels(patch) for _, patch in parsed)) & contents.keys()
     base = Base({file.path: file.mode for file in files}, {path: contents[path] for path in touched})
     return base, walk_series(base, parsed)
 
 
+def read(data: bytes, name: str, options: dict[str, Any]) -> ParsedPatch | Fault:
+    """One patch; with a map of installation folders it is written anew in names of the tree, as an import does."""
+    roots = options.get("roots", {})
+    result = parse(data, name, options.get("allow", ()), renamer(roots))
+    if isinstance(result, Fault) or not roots:
+        return result
+    return parse(rewritten(result, 1), name, options.get("allow", ()))
+
+
 def chosen(run: dict[str, Any], walk: Walk) -> list[PatchName]:
-    selected = [PatchName(name) for name in run.get("select", run["series"])]
+    selected = [PatchName(name) for name in run["select"]] if "select" in run else [each.name for each in walk.patches]
     if run.get("options", {}).get("closure", True):
         selected = [patch.name for patch in walk.patches if patch.name in closure(walk.needs, selected)]
     return selected
@@ -111,10 +121,10 @@ def test_case(case: Path, run: dict[str, Any], store: GitStore) -> None:
         check_fault(case, run, next(iter(walk.faults.values())))
         return
     assert not walk.faults
-    check_applied(run, walk, store, tree)
+    check_applied(case, run, walk, store, tree)
 
 
-def check_applied(run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -> None:
+def check_applied(case: Path, run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -> None:
     work = []
     for patch in walk.patches:
         astray = {x.line: x.at for x in walk.landings if x.patch == patch.name and x.at != x.git_at}
@@ -129,7 +139,9 @@ def check_applied(run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -
     ]
     assert placed == run.get("placed", [])
     for name, level in run.get("strip", {}).items():
-        assert next(patch.strip for patch in walk.patches if patch.name == name) == level
+        roots = run.get("options", {}).get("roots")
+        found = next(patch.strip for patch in walk.patches if patch.name == name)
+        assert (taken_off(names_in(case / name)[0], roots) if roots else found) == level
     check_texts(walk, store, run["tree_id"])
     for patch, facts in zip(walk.patches, run.get("patches", ()), strict=False):
         assert [section.path for section in patch.files] == facts["files"]
@@ -141,6 +153,10 @@ def check_applied(run: dict[str, Any], walk: Walk, store: GitStore, tree: str) -
         assert dict(patch.header.trailers) == facts.get("trailers", {})
     if "warnings" in run:
         assert sorted(walk.patches[0].warnings) == sorted(run["warnings"])
+
+
+def names_in(file: Path) -> list[str]:
+    return [line.split()[1] for line in file.read_text().splitlines() if line.startswith("--- ")]
 
 
 def check_texts(walk: Walk, store: GitStore, tree: str) -> None:

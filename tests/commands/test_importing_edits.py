@@ -1,0 +1,331 @@
+"""Import of what people do without patches: edited installations, whole files, scripts, Dockerfiles."""
+
+from __future__ import annotations
+
+import os
+import py_compile
+import shutil
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from stackctl.commands import importing_sources as sources
+from stackctl.commands.importing import ImportReport
+from stackctl.commands.importing_ground import How
+from stackctl.errors import PatchConflict, StackctlError, UsageError
+from tests.adapters.sshhost import ssh_host
+from tests.commands.composing import NUMBERS
+from tests.commands.import_world import World, diff, edit
+
+A, B = "python/pkg/a.py", "python/pkg/b.py"
+SITE = "/usr/lib/python3/dist-packages"
+ROOTS = How({SITE: "python", "/src": "."})
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def noted(report: ImportReport, *kinds: str) -> list[tuple[str, str | None]]:
+    return [(note.text, note.where) for note in report.notes if note.kind in kinds]
+
+
+def site(world: World) -> Path:
+    """An installation: the package without the folder above it, beside one that is not ours."""
+    place = world.folder / "venv/site-packages"
+    shutil.copytree(world.folder / "engine/python/pkg", place / "pkg")
+    (place / "numpy").mkdir()
+    (place / "numpy/x.py").write_text("x\n")
+    return place
+
+
+def test_an_installation_as_it_stands(world: World) -> None:
+    place = site(world)
+    edit(place / "pkg/a.py", 10, "ten")
+    (place / "pkg/new.py").write_text("X = 1\n")
+    (place / "pkg/b.py").unlink()
+    (place / "pkg/a.py.orig").write_text("x")
+    (place / "pkg/k.so").write_bytes(b"\x7fELF\0")
+    (place / "pkg/l.py").symlink_to("a.py")
+    report = world.take(sources.installed(str(place), split=False, keep_missing=False), add=True)
+    assert noted(report, "modified") == [("python/pkg/a.py", None)]
+    assert noted(report, "added") == [("python/pkg/new.py", None)]
+    assert noted(report, "missing") == [("the patch deletes it", "python/pkg/b.py")]
+    assert noted(report, "left-out") == [("a backup", "python/pkg/a.py.orig")]
+    assert noted(report, "unexplained") == [
+        ("a link to a.py", "python/pkg/l.py"),
+        ("a binary file, which no patch carries", "python/pkg/k.so"),
+    ]
+    assert report.source_tree == report.result_tree
+    assert report.patches[0].files == 3
+    (world.folder / "venv/site-packages/pkg/k.so").unlink()
+    again = world.take(sources.installed(str(place), split=False, keep_missing=False))
+    assert again.patches == ()
+
+
+def test_a_patch_a_file(world: World) -> None:
+    place = site(world)
+    edit(place / "pkg/a.py", 10, "ten")
+    edit(place / "pkg/b.py", 10, "ten")
+    (place / "pkg/run.sh").unlink()
+    report = world.take(sources.installed(str(place / "pkg"), split=True, keep_missing=True))
+    assert [patch.name for patch in report.patches] == ["t/edit-python-pkg-a-py", "t/edit-python-pkg-b-py"]
+    assert noted(report, "missing") == [("kept (--keep-missing)", "python/pkg/run.sh")]
+    assert noted(report, "remark")[0][0] == "compared with python/pkg of the base"
+
+
+def test_a_dirty_checkout_and_a_folder_that_is_none(world: World) -> None:
+    checkout = world.fork()
+    edit(checkout / A, 3, "three")
+    (checkout / "notes.txt").write_text("x")
+    report = world.take(sources.installed("../fork", split=False, keep_missing=False))
+    assert [patch.files for patch in report.patches] == [1]
+    assert ("not of the base: notes.txt", "../fork") in noted(report, "left-out")
+    for place in (world.workspace, world.folder / "no"):
+        with pytest.raises(UsageError):
+            world.take(sources.installed(str(place), split=False, keep_missing=False))
+    with pytest.raises(UsageError, match="has no host nowhere"):
+        world.take(sources.installed("nowhere:/x", split=False, keep_missing=False))
+
+
+def test_bytecode_that_is_not_of_its_source(world: World) -> None:
+    place = site(world) / "pkg"
+    source = place / "a.py"
+    source.write_text("A = 1\n")
+    os.utime(source, (1_700_000_000, 1_700_000_000))
+    py_compile.compile(str(source))
+    source.write_text("A = 2\n")
+    os.utime(source, (1_700_000_000, 1_700_000_000))
+    (place / "gone.pyc").write_bytes(b"x" * 20)
+    (place / "b.py").write_text("B = 1\n")
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(place / "b.py"), invalidation_mode=mode)
+    (place / "b.py").write_text("B = 2\n")
+    report = world.take(sources.installed(str(place.parent), split=False, keep_missing=False), dry_run=True)
+    assert [text for text, _ in noted(report, "stale")] == [
+        "its source was changed since; Python runs it all the same",
+        "it runs, and there is no source of it",
+        "Python takes it for current, and it was made of another text",
+    ]
+
+
+def test_an_installation_without_the_queue(world: World) -> None:
+    place = site(world)
+    world.edit("own", 10, "mine")
+    world.stack_file("own")
+    edit(place / "pkg/b.py", 3, "three")
+    with pytest.raises(UsageError, match=r"does not carry the whole queue.*python/pkg/a\.py"):
+        world.take(sources.installed(str(place), split=False, keep_missing=False))
+    report = world.take(sources.installed(str(place), split=False, keep_missing=False), onto="base", add=True)
+    assert [patch.files for patch in report.patches] == [1]
+    edit(place / "pkg/a.py", 10, "mine")
+    assert world.take(sources.installed(str(place), split=False, keep_missing=False)).patches == ()
+
+
+@pytest.mark.ssh
+@pytest.mark.slow
+def test_an_installation_on_another_host(world: World) -> None:
+    with ssh_host() as spec:
+        text = (
+            world.queue()
+            .replace("host: a", "host: box")
+            .replace(
+                "hosts: {a: {address: local}}",
+                f"hosts: {{box: {{address: '{spec.address}', python: {spec.python},"
+                f" identity: {spec.identity}, known_hosts: {spec.known_hosts}}}}}",
+            )
+        )
+        (world.workspace / "stacks/s.yaml").write_text(text)
+        place = site(world)
+        edit(place / "pkg/a.py", 10, "ten")
+        host = world.world().hosts.open(spec)
+        root = "~/import-test/site-packages"
+        for path in sorted(place.rglob("*.py")):
+            host.put(f"{root}/{path.relative_to(place)}", path.read_bytes())
+        host.put(f"{root}/pkg/run.sh", (place / "pkg/run.sh").read_bytes(), 0o755)
+        report = world.take(sources.installed(f"box:{root}", split=False, keep_missing=False))
+        host.run(("rm", "-rf", "import-test"))
+        host.close()
+    assert noted(report, "modified") == [("python/pkg/a.py", None)]
+    assert report.patches[0].origin == f"box:{root}"
+
+
+def test_a_whole_file_becomes_a_diff(world: World) -> None:
+    file = world.put("a.py", NUMBERS.replace("line 7\n", "seven\n"))
+    old = sha256(NUMBERS.encode()).hexdigest()
+    report = world.take(sources.overlays({str(file): f"{SITE}/pkg/a.py"}, [old]), ROOTS)
+    assert (report.patches[0].added, report.patches[0].removed) == (1, 1)
+    text = world.written()[f"{report.patches[0].name}.patch"].decode()
+    assert f"(sha256 {old})" in text
+    assert sha256(file.read_bytes()).hexdigest() in text
+    new = world.put("n.py", "X = 1\n")
+    assert world.take(sources.overlays({str(new): "python/pkg/n.py"}, ["none"])).patches[0].added == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "digest", "problem"),
+    [
+        ("python/pkg/a.py", "0" * 64, "and the one here has sha256"),
+        ("python/pkg/a.py", "none", "is there already"),
+        ("python/pkg/x.py", "0" * 64, "no such file to replace"),
+        (f"{SITE}/pkg/a.py", "0" * 64, "absolute name"),
+        ("../x", "none", "leads out"),
+    ],
+)
+def test_a_whole_file_of_another_base_is_refused(world: World, target: str, digest: str, problem: str) -> None:
+    file = world.put("a.py", "x\n")
+    with pytest.raises(PatchConflict, match=problem):
+        world.take(sources.overlays({str(file): target}, [digest]))
+    with pytest.raises(UsageError, match="one for each"):
+        sources.overlays({"a": "b"}, [])
+
+
+FIX = """\
+#!/usr/bin/env python3
+import pathlib, shutil, sys
+p = pathlib.Path(sys.argv[1]) / "python/pkg/a.py"
+t = p.read_text()
+if "ten" not in t:
+    shutil.copy(p, str(p) + ".bak")
+    assert t.count("line 10\\n") == 1
+    p.write_text(t.replace("line 10\\n", "ten\\n"))
+"""
+
+
+def test_a_script_is_what_it_changes(world: World) -> None:
+    file = world.put("fix.py", FIX)
+    report = world.take(sources.script(str(file), ["{tree}"], 60), trailers={"Area": "tests"})
+    assert [(patch.name, patch.files, patch.added) for patch in report.patches] == [("t/fix", 1, 1)]
+    assert noted(report, "left-out") == [("a backup that the script left", "python/pkg/a.py.bak")]
+    assert f"sha256 {sha256(FIX.encode()).hexdigest()}".encode() in world.written()["t/fix.patch"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("echo FAILED anchor", "ended well and changed nothing: FAILED anchor"),
+        ("echo x >> python/pkg/a.py", r"changes python/pkg/a\.py again when it runs twice"),
+        ("echo sorry >&2; exit 3", "ended with 3: sorry"),
+        ("while true; do :; done", "took longer than"),
+        ("echo x > python/pkg/a.py.orig", "ended well and changed nothing"),
+    ],
+)
+def test_scripts_that_are_refused(world: World, text: str, problem: str) -> None:
+    file = world.put("x.sh", text)
+    with pytest.raises(StackctlError, match=problem):
+        world.take(sources.script(str(file), [], 2))
+    assert world.written() == {}
+
+
+def test_a_script_reaches_nothing_else(world: World) -> None:
+    outside = world.folder / "outside"
+    text = f"echo x > {outside}; (exec 3<>/dev/tcp/127.0.0.1/1) 2>&1; wc -l < /proc/net/dev > python/devices"
+    file = world.put("x.bash", text)
+    report = world.take(sources.script(str(file), [], 60))
+    with world.world().scratch() as scratch:
+        standing = scratch.walls()
+    told = [text for text, _ in noted(report, "remark")]
+    assert ("network" in standing) != any("network" in text for text in told)
+    assert ("files" in standing) != outside.exists()
+    if "network" in standing:
+        assert b"+3\n" in world.written()["t/x.patch"]  # two lines of a header, and the loopback
+
+
+def test_a_script_of_an_installation_is_pointed_at_the_tree(world: World) -> None:
+    file = world.put("x.sh", f"#!/bin/sh\nsed -i 's/^line 3$/three/' {SITE}/pkg/b.py\n")
+    assert world.take(sources.script(str(file), [], 60), ROOTS).patches[0].added == 1
+
+
+DOCKERFILE = f"""\
+FROM base
+ARG SITE={SITE}
+COPY p/ /tmp/p/
+COPY fix.py /opt/
+RUN apt-get update && pip install x
+WORKDIR /src
+RUN git apply -p1 /tmp/p/0001-a.patch && patch -p0 -d $SITE --fuzz=2 < /tmp/p/0003-b.diff || true
+RUN sed -i -e 's/^line 20$/twenty/' -e 's/none/x/' ${{SITE}}/pkg/*.py
+RUN python3 /opt/fix.py /src
+RUN cat > $SITE/pkg/new.py <<'EOF'
+X = "$HOME"
+EOF
+RUN ["sed", "-i", "s/^line 25$/25/", "python/pkg/b.py"]
+CMD ["x"]
+"""
+
+
+def docker(world: World, text: str = DOCKERFILE, more: str = "") -> str:
+    world.put("d/p/0001-a.patch", "Subject: Say five\n\n---\n" + diff(A, 5, "five").replace(f" {A}", f" a/{A}"))
+    world.put("d/p/0003-b.diff", diff("pkg/b.py", 5, "fünf"))
+    world.put("d/fix.py", FIX)
+    return str(world.put("d/Dockerfile", text + more))
+
+
+def test_a_dockerfile_step_by_step(world: World) -> None:
+    report = world.take(sources.dockerfile(docker(world), None, 60), ROOTS)
+    assert [(patch.title, patch.origin) for patch in report.patches] == [
+        ("Say five", "Dockerfile:7 0001-a.patch"),
+        ("B", "Dockerfile:7 0003-b.diff"),
+        ("Edit a.py by sed (Dockerfile line 8)", "Dockerfile:8"),
+        ("Run fix.py (Dockerfile line 9)", "Dockerfile:9"),
+        ("Add new.py (Dockerfile line 10)", "Dockerfile:10"),
+        ("Edit b.py by sed (Dockerfile line 13)", "Dockerfile:13"),
+    ]
+    assert noted(report, "nothing") == [("sed 's/none/x/' in python/pkg/a.py, python/pkg/b.py", "Dockerfile:8")]
+    told = [text for text, _ in noted(report, "remark")]
+    assert told[:3] == [
+        "it allows fuzz; here nothing of the kind is done",
+        "`|| true` hides a failure of what stands before it",
+        "no patch that is applied has the number 2",
+    ]
+    assert [text.partition(":")[0] for text, _ in noted(report, "other-step")] == ["apt-get update", "pip install x"]
+    assert b'+X = "$HOME"\n' in world.written()["t/add-new-py-dockerfile-line-10.patch"]
+
+
+def test_steps_that_cannot_be_replayed_stop_it(world: World) -> None:
+    more = f"RUN for f in {SITE}/pkg/*.py; do sed -i s/a/b/ $f; done\nRUN patch -p1 < /elsewhere.patch\n"
+    file = docker(world, more=more)
+    with pytest.raises(PatchConflict, match=r"cannot be replayed(?s:.)*Dockerfile:15(?s:.)*Dockerfile:16") as caught:
+        world.take(sources.dockerfile(file, None, 60), ROOTS)
+    assert "--partial" in (caught.value.hint or "")
+    assert world.written() == {}
+    report = world.take(sources.dockerfile(file, None, 60), replace(ROOTS, partial=True))
+    assert len(report.patches) == 6
+    assert {where for _, where in noted(report, "not-replayed")} == {"Dockerfile:15", "Dockerfile:16"}
+
+
+@pytest.mark.parametrize(
+    ("step", "kind", "text"),
+    [
+        ("RUN sed -i 's/x/cat/e' /src/python/pkg/a.py", "not-replayed", "sed: "),
+        ("RUN sed -i 's/nothing/x/' /src/python/pkg/a.py", "nothing", "sed 's/nothing/x/'"),
+        ("RUN sed -i 's/a/b/' /src/python/pkg/none.py", "not-replayed", "there is no such file"),
+        ("COPY p/0001-a.patch /tmp/", "left-out", "no step that is replayed applies it"),
+        ("COPY none /src/x", "not-replayed", "the context has no such file"),
+        ("COPY --from=other /x /src/x", "not-replayed", "it comes from elsewhere"),
+        ("RUN curl x | patch -p1 -d /src", "not-replayed", "a pipe is not followed"),
+        ("RUN cd /src && make", "other-step", "`make` is not replayed"),
+        ("RUN python3 /none.py", "other-step", "no step brought it"),
+        ("ONBUILD RUN x", "other-step", "ONBUILD is not replayed"),
+        ("COPY fix.py /src/python/pkg/a.py", "remark", "is replaced whole"),
+        ("RUN cp /src/python/pkg/a.py /src/python/pkg/c.py && rm /src/python/pkg/b.py", "remark", "headers do not say"),
+        ("RUN date | head", "other-step", "a pipe is not followed"),
+        ("COPY <<EOF /src/python/y\ntext\nEOF", "remark", "headers do not say"),
+        ("RUN <<EOF\nset -e\nsed -i s/line/LINE/ /src/python/pkg/b.py\nEOF", "remark", "headers do not say"),
+    ],
+)
+def test_steps_one_by_one(world: World, step: str, kind: str, text: str) -> None:
+    file = docker(world, f"FROM base\n{step}\n")
+    report = world.take(sources.dockerfile(file, None, 60), replace(ROOTS, partial=True))
+    assert any(text in said for said, _ in noted(report, kind)), report.notes
+    assert report.source_tree == report.result_tree
+
+
+def test_a_host_of_the_stack_may_be_this_machine(world: World) -> None:
+    place = site(world)
+    edit(place / "pkg/a.py", 10, "ten")
+    report = world.take(sources.installed(f"a:{place}", split=False, keep_missing=False))
+    assert report.patches[0].origin == f"a:{place}"
