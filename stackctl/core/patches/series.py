@@ -57,7 +57,9 @@ def strip_level(patch: ParsedPatch, exists: Callable[[str], bool]) -> int | Faul
         return usual if usual is not None else _level_of_new_files(patch)
     if usual is not None and found(usual) == len(olds):
         return usual
-    whole = [level for level in LEVELS if found(level) == len(olds)]
+    names = [(section, name) for section in patch.files for name in section.names]
+    deep = [level for level in LEVELS if all(stripped(section, name, level) is not None for section, name in names)]
+    whole = [level for level in deep if found(level) == len(olds)]
     if len(whole) == 1:
         return whole[0]
     if whole:
@@ -67,7 +69,7 @@ def strip_level(patch: ParsedPatch, exists: Callable[[str], bool]) -> int | Faul
     if misplaced:
         message = "its names begin with an installation folder, which is no part of the source tree"
         return Fault("no-strip-level", patch.file, misplaced.line, message, _EXPORT)
-    return usual if usual is not None else max(LEVELS, key=lambda level: (found(level), level == 1))
+    return usual if usual is not None else max(deep, key=lambda level: (found(level), level == 1))
 
 
 _EXPORT = "Export it from a checkout of the base, with names like a/python/… and b/python/…."

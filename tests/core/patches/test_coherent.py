@@ -109,3 +109,10 @@ def test_no_hunk_hides_behind_a_signature() -> None:
     found = fault(GIT + MARKS + HUNK + "-- \n2.39.5\n@@ -1 +1 @@\n-two\n+three\n")
     assert found is not None
     assert (found.kind, found.line) == ("corrupt-hunk", 9)
+
+
+def test_no_level_takes_a_whole_name_away() -> None:
+    """Git refuses to take one folder off a bare name; no more do we take it for a name of the tree."""
+    found = fault("diff --git x x\nold mode 100644\nnew mode 100755\n" + (GIT + MARKS + HUNK).replace("x", "y"))
+    assert found is not None
+    assert (found.kind, found.line) == ("corrupt-header", 4)  # a/y and b/y, taken as they stand
