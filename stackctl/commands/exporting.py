@@ -69,6 +69,8 @@ class _Step:
 
 def export_patches(ports: Ports, request: ExportRequest) -> Exported:
     """Raises UsageError for a repository, parent or branch that will not do; then nothing was written."""
+    if request.mbox is None and not (request.branch and request.to):
+        raise UsageError("where to? A branch wants a name and a repository", "Say `--branch NAME --to REPO`.")
     stack, whole, steps = _steps(ports, load(ports, request.selection))
     if request.mbox is not None:
         return _to_mailbox(ports, request.mbox, (stack, whole, steps), dry_run=request.dry_run)
@@ -116,9 +118,7 @@ def _to_mailbox(ports: Ports, file: str, plan: Plan, *, dry_run: bool) -> Export
 
 def _to_branch(ports: Ports, request: ExportRequest, plan: Plan) -> Exported:
     stack, whole, steps = plan
-    if not request.branch or not request.to:
-        raise UsageError("where to? A branch wants a name and a repository", "Say `--branch NAME --to REPO`.")
-    repository = posixpath.join(ports.files.cwd(), request.to)
+    repository = posixpath.join(ports.files.cwd(), request.to or "")
     own = [step for step in steps if step.patch.source == SGLANG]
     if not own:
         raise UsageError(f"{stack.name} has no patches to make commits of")
@@ -131,7 +131,7 @@ def _to_branch(ports: Ports, request: ExportRequest, plan: Plan) -> Exported:
         objects.append(commit_text(step.header, step.tree, tip))
         tip = commit_id(objects[-1])
         commits.append((step.patch.name, tip))
-    new = True if request.dry_run else ports.branches.put(repository, request.branch, objects, parent)
+    new = True if request.dry_run else ports.branches.put(repository, request.branch or "", objects, parent)
     return Exported(
         stack.name,
         str(stack.variant),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from stackctl.commands.changes import Change, as_diff, change_stack, holder, write_changes
 from stackctl.commands.gather import load
-from stackctl.commands.importing_ground import Draft, Ground, How, Onto, follow, read_entries
+from stackctl.commands.importing_ground import Draft, Ground, How, Onto, follow, read_entries, refuse_other_source
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read, apply_patches, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown
@@ -24,7 +24,7 @@ from stackctl.core.patches.importing import Incoming, Note, Taken, names_of, sam
 from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.stack.edit import StackFile, add_patch
-from stackctl.errors import PatchConflict, StackctlError, UsageError
+from stackctl.errors import StackctlError, UsageError
 from stackctl.ports import Ports
 
 Take = Callable[[Ports, Ground], Taken]
@@ -169,11 +169,8 @@ def _made(ports: Ports, request: ImportRequest, ground: Ground, taken: Taken) ->
 
 def _of_source(change: Incoming, source: str) -> Incoming:
     """A patch for another tree says so, and one that says so is for no other."""
-    said = change.header.trailer("Source") or ((source,) if source == SGLANG else ())
-    if said and said != (source,):
-        message = f"{change.origin} says `Source: {', '.join(said)}`, and it would be applied to {source}"
-        raise PatchConflict(message, f"Import it alone, with `--source {said[0]}`.")
-    if said:
+    refuse_other_source(change.origin, change.header, source)
+    if source == SGLANG or change.header.trailer("Source"):
         return change
     header = replace(change.header, trailers=(*change.header.trailers, ("Source", source)), lines=())
     return replace(change, header=header, kept=None)

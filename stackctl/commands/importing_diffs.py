@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from stackctl.commands.importing_ground import Draft, Ground, draft, follow
+from stackctl.commands.importing_ground import Draft, Ground, draft, follow, refuse_other_source
 from stackctl.core.patches import folder as folders
 from stackctl.core.patches import mailbox
 from stackctl.core.patches.faults import Fault, error_of
@@ -44,6 +44,7 @@ def take_files(ports: Ports, ground: Ground, items: Sequence[Item]) -> Taken:
             elif isinstance(read, Note):
                 notes.append(read)
             else:
+                refuse_other_source(read.origin, read.header, ground.source)
                 drafts.append(read)
     if faults:
         raise error_of(faults)

@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from stackctl.commands.tree import Read, apply_patches
+from stackctl.commands.tree import Read, apply_patches, base_of, data_for_git
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log
 from stackctl.core.patches.importing import Incoming, Note, is_canonical
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.roots import Roots, renamer, rewritten
-from stackctl.core.patches.series import names_at_all_levels, renumbered
-from stackctl.core.patches.state import Base, Landing
+from stackctl.core.patches.state import Landing
 from stackctl.core.patches.values import Header, Offset, Patch, Queue
 from stackctl.core.patches.walk import walk_diffs
 from stackctl.core.stack.resolved import ResolvedStack
@@ -81,6 +80,14 @@ def draft(how: How, origin: str, data: bytes, level: int | None = None) -> Draft
     return again if isinstance(again, Fault) else Draft(origin, patch.header, again)
 
 
+def refuse_other_source(origin: str, header: Header, source: str) -> None:
+    """A patch that says it is for another tree is applied to no other. Raises PatchConflict."""
+    said = header.trailer("Source")
+    if said and said != (source,):
+        message = f"{origin} says `Source: {', '.join(said)}`, and it would be applied to {source}"
+        raise PatchConflict(message, f"Import it alone, with `--source {said[0]}`.")
+
+
 def follow(ports: Ports, tree: TreeId, drafts: Sequence[Draft]) -> tuple[list[Incoming], list[Note]]:
     """The tree after each draft, from `tree` on. Raises PatchConflict or InvalidFile with every fault."""
     names = [PatchName(f"import/{number}") for number in range(1, len(drafts) + 1)]
@@ -107,14 +114,12 @@ def follow(ports: Ports, tree: TreeId, drafts: Sequence[Draft]) -> tuple[list[In
 
 def read_entries(ports: Ports, tree: TreeId, entries: Sequence[tuple[PatchName, ParsedPatch]]) -> Read:
     """A series against any tree, as a queue is read. Raises the error of all faults at once."""
-    listing = {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
-    wanted = set[str]().union(*(names_at_all_levels(patch) for _, patch in entries)) & listing.keys()
-    base = Base({path: mode for path, (mode, _) in listing.items()}, ports.git.read(tree, sorted(wanted)))
-    walk = walk_diffs(base, entries)
+    listing = listing_of(ports, tree)
+    walk = walk_diffs(base_of(ports, listing, entries), entries)
     if walk.faults:
         raise error_of(list(walk.faults.values()))
     offsets = tuple(Offset(one.patch, one.file, one.hunk, one.at, one.offset) for one in walk.landings if one.offset)
-    return Read(Queue(tree, tuple(walk.patches), walk.needs, {}, {}, offsets), base, listing, walk)
+    return Read(Queue(tree, tuple(walk.patches), walk.needs, {}, {}, offsets), walk.state.base, listing, walk)
 
 
 def listing_of(ports: Ports, tree: TreeId) -> Mapping[str, tuple[str, str]]:
@@ -123,8 +128,7 @@ def listing_of(ports: Ports, tree: TreeId) -> Mapping[str, tuple[str, str]]:
 
 
 def _step(ports: Ports, tree: TreeId, patch: Patch, landings: Sequence[Landing]) -> TreeId:
-    astray = {one.line: one.at for one in landings if one.patch == patch.name and one.git_at != one.at}
-    applied = ports.git.apply(tree, [(renumbered(patch, astray) if astray else patch.data, patch.strip)])
+    applied = ports.git.apply(tree, [(data_for_git(patch, landings), patch.strip)])
     if applied.tree is None:
         raise PatchConflict(f"{patch.file}: git does not apply it: {errors_of_log(applied.output)}")
     return applied.tree

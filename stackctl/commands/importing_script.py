@@ -39,9 +39,9 @@ def run_edits(
     """The tree after a program (its name, text and arguments) ran in a copy of `tree`; what is odd about it."""
     name, data, args = program
     listing = listing_of(ports, tree)
-    contents = ports.git.read(tree, list(listing))
+    contents = ports.git.read_blobs([blob for _, blob in listing.values()])
     with ports.scratch() as scratch:
-        scratch.put(TreeFile(path, contents[path], mode) for path, (mode, _) in listing.items())
+        scratch.put(TreeFile(path, contents[blob], mode) for path, (mode, blob) in listing.items())
         words = _words(ports, scratch, ground, (name, data, args))
         with ports.progress.step(f"running {name} in a scratch copy of the tree, twice"):
             first = scratch.run(words, cwd=scratch.root, timeout=timeout)

@@ -327,3 +327,67 @@ def test_what_is_there_already_is_said_to_be(world: World) -> None:
         edit(fork / B, 1, "one")
         forks.commit(fork, "One", 8)
         world.take(sources.fork(str(fork), "main..fork"))
+
+
+def test_patches_for_another_source(world: World) -> None:
+    lib = world.folder / "flash/lib/x.py"
+    lib.parent.mkdir(parents=True)
+    lib.write_text("".join(f"line {n}\n" for n in range(1, 31)))
+    stack = world.workspace / "stacks/s.yaml"
+    stack.write_text(stack.read_text() + "sources: {flash: {path: ../../flash}}\n")
+    file = world.put("x.patch", diff("lib/x.py", 5, "x"))
+    with pytest.raises(PatchConflict, match="no such file"):
+        world.take(sources.files([str(file)]))
+    report = world.take(sources.files([str(file)]), source="flash", add=True)
+    text = world.written()[f"{report.patches[0].name}.patch"]
+    assert b"\nSource: flash\n---\n" in text
+    other = world.put("y.patch", text)
+    with pytest.raises(PatchConflict, match="says `Source: flash`"):
+        world.take(sources.files([str(other)]), onto="base")
+    exported = export_patches(world.world(), ExportRequest(ALL, mbox="q.mbox"))
+    assert exported.patches == (report.patches[0].name,)
+    with pytest.raises(UsageError, match="declares no source nope"):
+        world.take(sources.files([str(file)]), source="nope")
+
+
+def test_odd_names_and_bytes_come_through(world: World) -> None:
+    fork = world.fork()
+    (fork / "python/pkg/with space.py").write_bytes(b"caf\xe9\r\nno end")
+    (fork / 'python/pkg/größe "q".txt').write_bytes(b"-- \n--- a\n+++ b\n")
+    forks.commit(fork, "=?utf-8?q?x?= [PATCH 1/2] odd\n\n\xa0\n\nbody\x0cx", 1)
+    (fork / "python/pkg/with space.py").write_bytes(b"caf\xe9\r\n")
+    forks.commit(fork, "[RFC PATCH v2 3/4] real", 2)
+    (fork / 'python/pkg/größe "q".txt').unlink()
+    forks.commit(fork, "Gone", 3)
+    report = world.take(sources.fork(str(fork), "main~3..main"), add=True)
+    assert report.result_tree == forks.git(fork, "rev-parse", "main^{tree}")
+    files = world.written()
+    export_patches(world.world(), ExportRequest(ALL, "back", str(fork), "main~3"))
+    world.take(sources.fork(str(fork), "main~3..back"), onto="base")
+    export_patches(world.world(), ExportRequest(ALL, mbox="q.mbox"))
+    world.take(sources.files(["q.mbox"]), onto="base")
+    assert world.written() == files
+
+
+def test_a_link_and_a_binary_are_refused_by_the_commit_that_has_them(world: World) -> None:
+    fork = world.fork()
+    (fork / "python/l").symlink_to("pkg")
+    one = forks.commit(fork, "Link", 1)
+    (fork / "python/x.bin").write_bytes(b"\0\1")
+    two = forks.commit(fork, "Binary", 2)
+    with pytest.raises(InvalidFile) as caught:
+        world.take(sources.fork(str(fork), "main~2..main"))
+    assert [problem.where.file for problem in caught.value.problems if problem.where] == [
+        f"commit {one[:12]}", f"commit {two[:12]}",
+    ]  # fmt: skip
+    assert world.written() == {}
+
+
+def test_a_full_disk_leaves_nothing(world: World) -> None:
+    fork = three(world)
+    (world.workspace / "patches").mkdir(exist_ok=True)
+    (world.workspace / "patches/t").write_text("a file where a folder is meant")
+    with pytest.raises(StackctlError, match="cannot"):
+        world.take(sources.fork(str(fork), "main..fork"), add=True)
+    assert world.written() == {}
+    assert "patches: []" in world.queue()
