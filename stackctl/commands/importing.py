@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stackctl.commands.changes import Change, as_diff, change_stack, holder, write_changes
+from stackctl.commands.changes import Change, as_diff, change_stack, holder, readers, write_changes
 from stackctl.commands.gather import load
 from stackctl.commands.importing_ground import Draft, Ground, How, Onto, follow, read_entries, refuse_other_source
 from stackctl.commands.selection import Selection
@@ -20,7 +20,16 @@ from stackctl.commands.workspace import Chosen, choose, shown
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.canonical import canonical
 from stackctl.core.patches.faults import Fault, error_of
-from stackctl.core.patches.importing import Incoming, Note, Taken, names_of, same_names, stack_lines, unsaid
+from stackctl.core.patches.importing import (
+    Incoming,
+    Note,
+    Taken,
+    names_of,
+    same_but_ids,
+    same_names,
+    stack_lines,
+    unsaid,
+)
 from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.stack.edit import StackFile, add_patch
@@ -108,7 +117,12 @@ def import_patches(ports: Ports, request: ImportRequest) -> ImportReport:
     if not request.dry_run:
         write_changes(ports, [each for each in (*files, edit) if each is not None and each.before != each.after])
     warned = unsaid([each.patch.header for each in made]) if made else None
-    notes = (*taken.notes, *skipped, *([Note("remark", warned)] if warned else []))
+    shared = [one for one in readers(ports, chosen.workspace, edit.path) if one != chosen.file] if edit else []
+    told = f"it is the queue of {', '.join(shown(ports, one) for one in shared)} too" if shared else None
+    remarks = [
+        Note("remark", text, place) for text, place in ((warned, None), (told, edit.file if edit else None)) if text
+    ]
+    notes = (*taken.notes, *skipped, *remarks)
     names, origins = [each.name for each in made], [each.origin for each in made]
     return ImportReport(
         ground.stack.name,
@@ -234,9 +248,10 @@ def _new_files(ports: Ports, chosen: Chosen, made: Sequence[_Made]) -> list[Chan
     for each in made:
         path = posixpath.join(chosen.workspace, "patches", f"{each.name}.patch")
         before = ports.files.read(path) if ports.files.exists(path) else None
-        if before is not None and before != each.data:
+        same = before is not None and same_but_ids(before, each.data)
+        if before is not None and not same:
             other.append(shown(ports, path))
-        changes.append(Change(path, shown(ports, path), before, each.data))
+        changes.append(Change(path, shown(ports, path), before, before if same else each.data))
     if other:
         message = f"{len(other)} patch files are there already, and are not overwritten: {', '.join(other)}"
         raise UsageError(message, "Choose another `--topic`, or other names: `--name NUMBER=NAME`.")

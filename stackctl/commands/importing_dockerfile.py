@@ -10,14 +10,14 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from stackctl.commands.importing_ground import Ground
+from stackctl.commands.importing_ground import Ground, listing_of
 from stackctl.commands.importing_replay import Left, Replay, do_step, matches, put
 from stackctl.core.patches import folder as folders
 from stackctl.core.patches.dockerfile import Instruction, assigned, expanded, instructions
 from stackctl.core.patches.importing import Note, Taken
 from stackctl.core.patches.replay import step_of
 from stackctl.core.patches.roots import in_tree
-from stackctl.core.patches.shell import Command, commands
+from stackctl.core.patches.shell import Command, commands, unrolled
 from stackctl.errors import PatchConflict, StackctlError
 from stackctl.ports import Ports
 
@@ -108,14 +108,45 @@ def _from_context(replay: Replay, sources: Sequence[str], target: str, where: st
     return found
 
 
+def _mounted(replay: Replay, one: Instruction) -> None:
+    """Files that a `--mount=type=bind` lends to a RUN; what comes from another stage stays away."""
+    facts = dict(pair.partition("=")[::2] for pair in one.flags.get("mount", "").split(","))
+    target = facts.get("target") or facts.get("dst")
+    if facts.get("type") != "bind" or not target or "from" in facts:
+        return
+    source = facts.get("source") or facts.get("src") or "."
+    where = f"{replay.name}:{one.line}"
+    files = _from_context(replay, [source], target, where)
+    replay.image |= {path: data for path, data in files.items() if in_tree(path, replay.ground.how.roots) is None}
+
+
+def _files_of_loop(replay: Replay, one: Instruction, word: str) -> list[str]:
+    roots = replay.ground.how.roots
+    pattern = posixpath.join(replay.cwd, expanded(word, replay.variables))
+    place = in_tree(pattern, roots)
+    if place is None:
+        found = sorted(name for name in replay.image if matches(name, pattern))
+    else:
+        root = max((root for root in roots if pattern.startswith(f"{root.rstrip('/')}/")), key=len)
+        inside = in_tree(root, roots) or ""
+        names = sorted(path for path in listing_of(replay.ports, replay.tree) if matches(path, place))
+        found = [posixpath.join(root, path[len(inside) :].lstrip("/")) for path in names]
+    if not found:  # as a shell does; whatever is done to it will not be found either
+        return [pattern]
+    told = f"the loop takes {len(found)} files by their names: {', '.join(map(posixpath.basename, found))}"
+    replay.notes.append(Note("remark", told, f"{replay.name}:{one.line}"))
+    return found
+
+
 def _run(replay: Replay, one: Instruction) -> None:
     script = one.rest
+    _mounted(replay, one)
     if one.is_json:
         read = [Command(1, words=list(one.words))]
     else:
         alone = script.startswith("<<") and len(script.split()) == 1 and one.texts
         body = one.texts[0].text if alone else script + "\n" + "".join(f"{x.text}{x.name}\n" for x in one.texts)
-        read = commands(body, replay.variables)
+        read = commands(unrolled(body, lambda word: _files_of_loop(replay, one, word)), replay.variables)
         one = replace(one, line=one.line + 1) if alone else one
     outer, cwd = replay.cwd, replay.cwd
     for number, command in enumerate(read):

@@ -391,3 +391,37 @@ def test_a_full_disk_leaves_nothing(world: World) -> None:
         world.take(sources.fork(str(fork), "main..fork"), add=True)
     assert world.written() == {}
     assert "patches: []" in world.queue()
+
+
+def test_ids_that_depend_on_the_place_are_no_difference(world: World) -> None:
+    report = world.take(sources.fork(str(three(world)), "main..fork"))
+    file = world.workspace / report.patches[0].file
+    stale = file.read_bytes().replace(b"\nindex ", b"\nindex " + b"0" * 40 + b"..").replace(b".." + b".", b"..")
+    stale = b"\n".join(line[:88] + b" 100644" if line.startswith(b"index ") else line for line in stale.split(b"\n"))
+    file.write_bytes(stale)
+    again = world.take(sources.fork(str(world.folder / "fork"), "main..fork"))
+    assert [patch.state for patch in again.patches] == ["same"] * 3
+    assert file.read_bytes() == stale
+
+
+def test_repositories_of_any_kind(world: World) -> None:
+    fork = three(world)
+    odd = world.folder / 'odd: "name"'
+    forks.git(fork, "worktree", "add", "-q", "--detach", str(odd / "tree"), "fork")
+    forks.git(world.folder, "clone", "-q", "--bare", "fork", str(odd / "bare.git"))
+    forks.git(world.folder, "clone", "-q", "--shared", "fork", str(odd / "lent"), "-b", "fork")
+    for repository, head in ((odd / "tree", "HEAD"), (odd / "bare.git", "fork"), (odd / "lent", "fork")):
+        report = world.take(sources.fork(str(repository), f"{head}~3..{head}"))
+        assert len(report.patches) == 3
+        world.put("x", "")
+    world.take(sources.fork(str(fork), "main..fork"), add=True)
+    for repository in (odd / "tree", odd / "bare.git"):
+        export_patches(world.world(), ExportRequest(ALL, f"q{repository.name[0]}", str(repository), "fork~3"))
+    assert forks.git(fork, "rev-parse", "qt") == forks.git(odd / "bare.git", "rev-parse", "qb")
+
+
+def test_what_others_read_too_is_told(world: World) -> None:
+    (world.workspace / "stacks/other.yaml").write_text("extends: s.yaml\n")
+    file = world.put("x.patch", diff(A, 5, "x"))
+    report = world.take(sources.files([str(file)]), add=True)
+    assert ("it is the queue of stacks/other.yaml too", "stacks/s.yaml") in [(n.text, n.where) for n in report.notes]

@@ -286,7 +286,7 @@ def test_a_dockerfile_step_by_step(world: World) -> None:
 
 
 def test_steps_that_cannot_be_replayed_stop_it(world: World) -> None:
-    more = f"RUN for f in {SITE}/pkg/*.py; do sed -i s/a/b/ $f; done\nRUN patch -p1 < /elsewhere.patch\n"
+    more = f"RUN for f in $(ls {SITE}/pkg/*.py); do sed -i s/a/b/ $f; done\nRUN patch -p1 < /elsewhere.patch\n"
     file = docker(world, more=more)
     with pytest.raises(PatchConflict, match=r"cannot be replayed(?s:.)*Dockerfile:15(?s:.)*Dockerfile:16") as caught:
         world.take(sources.dockerfile(file, None, 60), ROOTS)
@@ -309,6 +309,14 @@ def test_steps_that_cannot_be_replayed_stop_it(world: World) -> None:
         ("RUN curl x | patch -p1 -d /src", "not-replayed", "a pipe is not followed"),
         ("RUN cd /src && make", "other-step", "`make` is not replayed"),
         ("RUN python3 /none.py", "other-step", "no step brought it"),
+        ('RUN for p in /tmp/p/*; do patch -p0 -d $X < "$p"; done', "not-replayed", "is not known here"),
+        ("COPY p/0003-b.diff /p/\nRUN for p in /p/*; do patch -p0 -d /src/python <$p; done", "remark", "0003-b.diff"),
+        ("RUN --mount=type=bind,source=p,target=/p git -C /src apply /p/0001-a.patch", "remark", "headers do not say"),
+        (
+            "RUN for f in /src/python/pkg/*.py; do sed -i 's/^line 3$/3/' $f; done",
+            "remark",
+            "2 files by their names: a.py",
+        ),
         ("ONBUILD RUN x", "other-step", "ONBUILD is not replayed"),
         ("COPY fix.py /src/python/pkg/a.py", "remark", "is replaced whole"),
         ("RUN cp /src/python/pkg/a.py /src/python/pkg/c.py && rm /src/python/pkg/b.py", "remark", "headers do not say"),

@@ -16,7 +16,7 @@ from stackctl.core.patches.faults import Fault
 from stackctl.core.patches.parse import ParsedPatch
 from stackctl.core.patches.values import Header
 
-TOPIC = re.compile(r"(?!.*\.\.)(?!.*\.lock(?:/|\Z))[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
+IDS = re.compile(rb"^index [0-9a-f]{40}\.\.[0-9a-f]{40}", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,11 @@ def is_canonical(patch: ParsedPatch) -> bool:
 
 def _full_index(value: bytes) -> bool:
     return bool(re.fullmatch(rb"[0-9a-f]{40}\.\.[0-9a-f]{40}(?: [0-7]{6})?", value))
+
+
+def same_but_ids(one: bytes, other: bytes) -> bool:
+    """Whether two patch files differ in nothing but ids of blobs, which depend on the patches before them."""
+    return IDS.sub(b"", one) == IDS.sub(b"", other)
 
 
 def names_of(topic: str, changes: Sequence[Incoming], given: Mapping[int, str]) -> list[PatchName]:

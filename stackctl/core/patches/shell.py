@@ -7,7 +7,7 @@ the reason. Line numbers count from the script's first line.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 OPERATORS = ("&&", "||", ";;", "<<-", "<<", ">>", "2>&1", "2>", "&>", ";", "|", "&", "<", ">", "(", ")", "\n")
@@ -15,6 +15,10 @@ JOINTS = ("&&", "||", ";", "|", "&", "\n")
 COMPOUND = frozenset(("if", "for", "while", "until", "case", "function", "then", "do", "else", "elif", "fi", "done",
                       "esac", "{", "}", "!", "[[", "("))  # fmt: skip
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+LOOP = re.compile(
+    r"\bfor\s+([A-Za-z_]\w*)\s+in\s+((?:[^;\n\\]|\\\n)+?)\s*(?:;|\n)[\s\\]*do\s(.*?)(?:;|\n)[\s\\]*done\b", re.DOTALL
+)
+LOOP_WORDS = re.compile(r"\b(?:for|while|if|case|until|do)\s")
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=")
 
 
@@ -43,6 +47,24 @@ class _Token:
     line: int
     quoted: bool = False
     dark: str | None = None
+
+
+def unrolled(script: str, expand: Callable[[str], Sequence[str]]) -> str:
+    """The script with each plain `for` loop as its passes, one after the other in the line where it begins.
+
+    `expand` gives what a word with wildcards or variables means, in the shell's order. What is nested, or makes its
+    words by a command, stays as it is, and is dark then.
+    """
+
+    def passes(match: re.Match[str]) -> str:
+        name, words, body = match[1], match[2].replace("\\\n", " ").split(), match[3]
+        if "<<" in body or LOOP_WORDS.search(body) or re.search(r"[`\"'(]", match[2]):
+            return match[0]
+        values = [value for word in words for value in (expand(word) if set(word) & set("*?[$") else [word])]
+        flat = body.replace("\\\n", " ").replace("\n", ";").strip("; ")
+        return ";".join(f"{name}={value}; {flat}" for value in values) + "\n" * match[0].count("\n")
+
+    return LOOP.sub(passes, script)
 
 
 def commands(script: str, variables: Mapping[str, str] | None = None) -> list[Command]:

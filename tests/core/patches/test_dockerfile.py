@@ -6,7 +6,7 @@ import pytest
 
 from stackctl.core.patches.dockerfile import assigned, expanded, instructions
 from stackctl.core.patches.replay import Copy, Diff, Nothing, Program, Remove, Sed, Step, Unknown, Write, step_of
-from stackctl.core.patches.shell import Command, commands
+from stackctl.core.patches.shell import Command, commands, unrolled
 
 FILE = """\
 # syntax=docker/dockerfile:1
@@ -131,3 +131,16 @@ def test_json_words_are_a_command_too() -> None:
     assert run.is_json
     assert step_of(Command(1, words=list(run.words)), "/") == Sed((), ("s/a b/c/",), ("/x",))
     assert not instructions("RUN [ -f x ] && sed -i s/a/b/ y")[0].is_json
+
+
+def test_loops_are_unrolled_where_they_are_plain() -> None:
+    script = 'set -e; for p in /p/*.patch \\\n  x; do \\\n  git apply "$p"; echo $p\ndone; last\nnext'
+    read = commands(unrolled(script, lambda word: ["/p/1", "/p/2"] if word == "/p/*.patch" else []))
+    assert [one.words for one in read] == [
+        ["set", "-e"], ["git", "apply", "/p/1"], ["echo", "/p/1"], ["git", "apply", "/p/2"], ["echo", "/p/2"],
+        ["git", "apply", "x"], ["echo", "x"], ["last"], ["next"],
+    ]  # fmt: skip
+    assert (read[-1].line, read[0].line) == (5, 1)
+    for other in ("for p in $(ls); do x; done", "for p in a; do if x; then y; fi; done", "for p in 'a b'; do x; done"):
+        assert unrolled(other, lambda word: [word]) == other
+        assert commands(other)[0].dark
