@@ -29,7 +29,7 @@ The real sglang 0.5.15 on a CPU. The first run downloads, through pip as you hav
   sglang's wheel (13 MB), about a hundred packages of its environment (400 MB), and a build of torch
   (200 MB for the CPU; the CUDA build of PyPI, if that is what your pip finds, is 0.9 GB and wants more with it).
 Both are kept in \$STACKCTL_HOME (3 GB) for the next run; \`stackctl prune\` removes them. Without downloads it takes
-about ten minutes on two cores.
+ten to twenty minutes on two cores.
 TXT
 
 say "1. The pinned base, the queue, and what is wanted of this machine"
