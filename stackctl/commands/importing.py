@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from stackctl.commands.changes import Change, as_diff, change_stack, holder, readers, write_changes
 from stackctl.commands.gather import load
-from stackctl.commands.importing_ground import Draft, Ground, How, Onto, follow, read_entries, refuse_other_source
+from stackctl.commands.importing_ground import Ground, How, Onto, read_entries, refuse_other_source
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read, apply_patches, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown
@@ -213,8 +213,8 @@ def _proved(ports: Ports, ground: Ground, taken: Taken, made: Sequence[_Made]) -
     result = ground.tree
     if made:
         with ports.progress.step(f"proving that the {len(made)} new files give the same tree"):
-            drafts = [Draft(each.origin, each.patch.header, each.patch) for each in made]
-            result = follow(ports, ground.tree, drafts)[0][-1].tree
+            again = read_entries(ports, ground.tree, [(each.name, each.patch) for each in made])
+            result = apply_patches(ports, again, again.walk.patches).tree
     if result != taken.tree:
         stat = ports.git.diff(taken.tree, result, stat=True).splitlines()
         first = stat[0].strip() if stat else ""
@@ -232,8 +232,7 @@ def _refuse_broken_queue(
         return
     entries = [(each.name, each.patch) for each in made]
     entries += [(each.name, _parsed(parse(each.data, each.file))) for each in own]
-    read_entries(ports, ground.tree, [(name, replace(one, header=replace(one.header, trailers=(), lines=())))
-                                      for name, one in entries])  # fmt: skip
+    read_entries(ports, ground.tree, entries)
 
 
 def _parsed(result: ParsedPatch | Fault) -> ParsedPatch:

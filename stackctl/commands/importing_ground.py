@@ -91,8 +91,7 @@ def refuse_other_source(origin: str, header: Header, source: str) -> None:
 def follow(ports: Ports, tree: TreeId, drafts: Sequence[Draft]) -> tuple[list[Incoming], list[Note]]:
     """The tree after each draft, from `tree` on. Raises PatchConflict or InvalidFile with every fault."""
     names = [PatchName(f"import/{number}") for number in range(1, len(drafts) + 1)]
-    plain = [replace(each.patch, header=replace(each.header, trailers=(), lines=())) for each in drafts]
-    read = read_entries(ports, tree, list(zip(names, plain, strict=True)))
+    read = read_entries(ports, tree, list(zip(names, (each.patch for each in drafts), strict=True)))
     whole = apply_patches(ports, read, read.walk.patches).tree
     incoming = []
     for each, patch in zip(drafts, read.walk.patches, strict=True):
@@ -113,7 +112,8 @@ def follow(ports: Ports, tree: TreeId, drafts: Sequence[Draft]) -> tuple[list[In
 
 
 def read_entries(ports: Ports, tree: TreeId, entries: Sequence[tuple[PatchName, ParsedPatch]]) -> Read:
-    """A series against any tree, as a queue is read. Raises the error of all faults at once."""
+    """A series against any tree, as a queue is read, by its diffs alone. Raises the error of all faults at once."""
+    entries = [(name, replace(one, header=replace(one.header, trailers=(), lines=()))) for name, one in entries]
     listing = listing_of(ports, tree)
     walk = walk_diffs(base_of(ports, listing, entries), entries)
     if walk.faults:
