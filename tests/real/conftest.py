@@ -60,9 +60,9 @@ def cli() -> Cli:
     return Cli()
 
 
-@pytest.fixture(scope="module", params=["cpu"])
+@pytest.fixture(scope="session", params=["cpu"])
 def stack(request: pytest.FixtureRequest, cli: Cli) -> Iterator[str]:
-    """A stack that is stopped when its module is done, and leaves no process."""
+    """A stack that is stopped when the last test of it is done, and leaves no process; never two at once."""
     name: str = request.param
     yield name
     cli.run("stop", name, "--no-evidence")
