@@ -19,8 +19,8 @@ from stackctl.commands.tree import Read
 from stackctl.commands.workspace import shown
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.areas import areas_of, wanted_area
-from stackctl.core.patches.carried import AreaSum, Carried, by_area, by_touch, carried
 from stackctl.core.patches.drawing import Words, svg
+from stackctl.core.patches.inventory import AreaSum, Carried, by_area, by_touch, carried
 from stackctl.core.patches.page import PARTS, Page, anchor, page
 from stackctl.core.patches.risk import Kind
 from stackctl.core.patches.values import Patch

@@ -13,7 +13,7 @@ from stackctl.commands.tree import Read, apply_patches, compose, judge, plan_pat
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.graph import closures
-from stackctl.core.patches.inventory import Row, inventory, needed_by, needs_of, remarks
+from stackctl.core.patches.rows import Row, needed_by, needs_of, remarks, rows_of
 from stackctl.core.patches.values import Header, Need, Offset, Patch, PatchedTree, Queue, SourceTree
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.variant import leave_out
@@ -116,7 +116,7 @@ def list_patches(ports: Ports, selection: Selection, closure: bool = False, sour
         declared = ", ".join((SGLANG, *stack.sources))
         raise UsageError(f"{stack.name} has no source {source}", f"Its sources: {declared}.")
     names = {patch.name for patch in patches if source in (None, patch.source)}
-    rows = tuple(row for row in inventory(read.queue) if row.name in names)
+    rows = tuple(row for row in rows_of(read.queue) if row.name in names)
     found = closures([row.name for row in rows], read.queue.needs) if closure else None
     return PatchList(stack.name, str(stack.variant), read.queue.base, rows, found, read.queue.sources)
 
@@ -126,7 +126,7 @@ def show_patch(ports: Ports, name: str, selection: Selection) -> ShownPatch:
     queue = read_queue(ports, load(ports, selection)).queue
     patch = named_patch(queue, name)
     return ShownPatch(
-        next(row for row in inventory(queue) if row.name == patch.name),
+        next(row for row in rows_of(queue) if row.name == patch.name),
         patch.file,
         patch.header,
         patch.strip,

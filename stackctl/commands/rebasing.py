@@ -17,7 +17,6 @@ from stackctl.core.names import SGLANG, Commit, PatchName, TreeId
 from stackctl.core.patches.canonical import with_diff
 from stackctl.core.patches.depend import dependents
 from stackctl.core.patches.faults import Fault, error_of
-from stackctl.core.patches.inventory import needs_of
 from stackctl.core.patches.merge import Labels, clashes
 from stackctl.core.patches.needing import needless
 from stackctl.core.patches.parse import parse
@@ -25,6 +24,7 @@ from stackctl.core.patches.rangediff import range_diff
 from stackctl.core.patches.rebase import EYES, HANDS, LEAVES, Findings, Rebased, Verdict, decide
 from stackctl.core.patches.rebase_notes import notes_of
 from stackctl.core.patches.retire import conditions
+from stackctl.core.patches.rows import needs_of
 from stackctl.core.patches.series import settle, strip_level
 from stackctl.core.patches.state import take
 from stackctl.core.patches.values import Offset, Patch

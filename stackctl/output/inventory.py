@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from stackctl.commands.inventory import Inventory, SavedPage
-from stackctl.core.patches.carried import Carried
 from stackctl.core.patches.difftext import visible
+from stackctl.core.patches.inventory import Carried
 from stackctl.core.patches.risk import grouped
 from stackctl.output.console import Console
 

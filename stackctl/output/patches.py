@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackctl.commands.patches import PatchList, PatchVerdict, ShownPatch, VerifyReport
 from stackctl.commands.verified import RecordReport
 from stackctl.core.names import SGLANG, PatchName
-from stackctl.core.patches.inventory import Row
+from stackctl.core.patches.rows import Row
 from stackctl.core.patches.values import Need
 from stackctl.output.console import Console
 

@@ -7,9 +7,9 @@ import pytest
 from stackctl.commands.inventory import Inventory
 from stackctl.commands.review import QueueChange, Shape
 from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.carried import by_area, by_touch, carried
 from stackctl.core.patches.compare import Change
 from stackctl.core.patches.difftext import by_file
+from stackctl.core.patches.inventory import by_area, by_touch, carried
 from stackctl.core.patches.values import Queue
 from stackctl.output.console import Console
 from stackctl.output.inventory import show_inventory

@@ -16,8 +16,8 @@ import jinja2
 from markupsafe import Markup
 
 from stackctl.core.names import PatchName
-from stackctl.core.patches.carried import LEVELS, Carried, by_area, by_touch
 from stackctl.core.patches.drawing import STYLE
+from stackctl.core.patches.inventory import LEVELS, Carried, by_area, by_touch
 from stackctl.core.patches.risk import KINDS
 from stackctl.core.patches.values import FilePatch, Hunk, Patch
 from stackctl.errors import StackctlError, Where

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.carried import age, by_area, by_touch, carried
 from stackctl.core.patches.drawing import Words, svg
 from stackctl.core.patches.graph import Graph
+from stackctl.core.patches.inventory import age, by_area, by_touch, carried
 from stackctl.core.patches.page import PARTS, Page, anchor, is_link, page
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import settle
