@@ -12,6 +12,7 @@ from stackctl.commands.rebase_onto import Pinned
 from stackctl.commands.tree import Read
 from stackctl.core.names import SGLANG, Commit, PatchName
 from stackctl.core.patches.merge import Landable
+from stackctl.core.patches.parse import diff_of
 from stackctl.core.patches.values import Patch
 from stackctl.ports import Ports
 
@@ -27,7 +28,6 @@ def landed(ports: Ports, read: Read, old: Pinned, new: Pinned) -> Mapping[PatchN
 
 
 def _landable(patch: Patch) -> Landable:
-    diff = b"\n".join(patch.data.split(b"\n")[patch.files[0].line - 1 :])
     paths = {path for section in patch.files for path in (section.old, section.new) if path}
     said = [words[1] for value in patch.header.trailer("Upstream") if (words := value.split())[:1] == ["Backport"]]
-    return Landable(diff, tuple(sorted(paths)), Commit(said[0]) if said else None)
+    return Landable(diff_of(patch), tuple(sorted(paths)), Commit(said[0]) if said else None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from stackctl.adapters.git import GitMerges
 from stackctl.commands.rebase import RebaseReport, RebaseRequest, rebase
 from stackctl.commands.selection import Selection
+from stackctl.core.names import Commit
+from stackctl.core.patches.merge import Landable
 from stackctl.core.patches.rebase import VERDICTS, Rebased
 from stackctl.core.stack.resolved import PypiBase
 from stackctl.errors import StackctlError, UsageError
@@ -243,6 +247,24 @@ def at_commits(world: RebaseWorld, *versions: dict[str, str]) -> str:
     base = f"{{git: {world.folder}/repo, commit: {first.stdout.strip()}}}"
     world.write("stacks/s.yaml", world.read("stacks/s.yaml").replace("{path: ../../old}", base))
     return commit
+
+
+def test_the_history_is_asked_for_the_whole_diff_of_a_new_file(world: RebaseWorld) -> None:
+    world.base("pkg/old.py", text(lines("old")), None)
+    world.patch("made", {"pkg/made.py": text(lines("made"))})
+    header, _, diff = world.read("patches/made.patch").partition("diff --git ")
+    diff = diff[diff.index("--- /dev/null") :]
+    world.write("patches/made.patch", header + diff)
+    commit = at_commits(world, world.old, {"pkg/other.py": "x\n"})
+    asked: dict[str, Landable] = {}
+
+    class Asked(GitMerges):
+        def landed(self, url: str, old: Commit, new: Commit, queue: Mapping[str, Landable]) -> Mapping[str, Commit]:
+            asked.update(queue)
+            return super().landed(url, old, new, queue)
+
+    rebase(world.ports(merges=Asked(world.files)), RebaseRequest(Selection("s"), commit))
+    assert asked["made"].diff == diff.encode()
 
 
 def test_a_patch_that_the_base_took_is_named_with_its_commit(world: RebaseWorld) -> None:

@@ -15,7 +15,7 @@ from hashlib import sha256
 from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.agree import Listing
 from stackctl.core.patches.names import name_fault
-from stackctl.core.patches.parse import ParsedPatch
+from stackctl.core.patches.parse import ParsedPatch, diff_of
 from stackctl.errors import Problem, Where
 
 FORMAT = 1
@@ -81,7 +81,7 @@ def digest(data: bytes) -> Digest:
 
 def diff_digest(patch: ParsedPatch) -> Digest:
     """Of the diff alone: a header may be edited by hand while the edit is open."""
-    return digest(b"\n".join(patch.data.split(b"\n")[patch.files[0].line - 1 :]))
+    return digest(diff_of(patch))
 
 
 def printable(path: str) -> str:

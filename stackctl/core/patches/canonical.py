@@ -11,7 +11,7 @@ import textwrap
 from datetime import UTC, datetime
 from email.utils import format_datetime
 
-from stackctl.core.patches.parse import ParsedPatch
+from stackctl.core.patches.parse import ParsedPatch, diff_line
 from stackctl.core.patches.values import Header
 
 FROM = "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001"
@@ -42,7 +42,7 @@ def canonical(header: Header, diff: bytes) -> bytes:
 
 def with_diff(patch: ParsedPatch, diff: bytes) -> bytes:
     """The same file with another diff: its header keeps every byte, so that a refresh never churns it."""
-    start = patch.files[0].line - 1
+    start = diff_line(patch) - 1
     return b"".join(line + b"\n" for line in patch.data.split(b"\n")[:start]) + diff
 
 

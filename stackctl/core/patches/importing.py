@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.canonical import canonical, slug
 from stackctl.core.patches.faults import Fault
-from stackctl.core.patches.parse import ParsedPatch
+from stackctl.core.patches.parse import ParsedPatch, diff_of
 from stackctl.core.patches.values import Header
 
 IDS = re.compile(rb"^index [0-9a-f]{40}\.\.[0-9a-f]{40}", re.MULTILINE)
@@ -66,15 +66,6 @@ def titled(header: Header, title: str, said: str = "") -> Header:
 def made_header(title: str, said: str) -> Header:
     """The header of a change that nobody has described yet."""
     return Header(title, None, None, said)
-
-
-def diff_of(patch: ParsedPatch) -> bytes:
-    """The bytes from the first file section on."""
-    start = min(section.line for section in patch.files) - 1
-    lines = patch.data.split(b"\n")
-    if start and not lines[start].startswith((b"diff ", b"--- ")):
-        start -= 1  # a section without git's header, whose old name is /dev/null, counts from its new name
-    return b"\n".join(lines[start:])
 
 
 def is_canonical(patch: ParsedPatch) -> bool:

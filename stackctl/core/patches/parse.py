@@ -17,7 +17,7 @@ from stackctl.core.patches.hunks import HUNK, SIGNATURE, is_names, read_hunk
 from stackctl.core.patches.message import read_header
 from stackctl.core.patches.names import name_fault
 from stackctl.core.patches.sections import Names, names_of_git_line, read_name
-from stackctl.core.patches.values import Header, Hunk
+from stackctl.core.patches.values import Header, Hunk, Patch
 
 NEXT_MAIL = re.compile(rb"From [0-9a-f]{40} [A-Z][a-z]{2} [A-Z][a-z]{2} ")
 STRUCTURE = (b"diff --git ", b"@@ ", b"index ", b"new file mode ", b"rename from ")
@@ -62,6 +62,19 @@ class ParsedPatch:
     header: Header
     files: tuple[ParsedFile, ...]
     warnings: tuple[str, ...]
+
+
+def diff_line(patch: ParsedPatch | Patch) -> int:
+    """The line, from 1, at which the header ends and the diff begins."""
+    first = min(section.line for section in patch.files)
+    begins = patch.data.split(b"\n")[first - 1]
+    # a section without git's header, whose old name is /dev/null, counts from its new name
+    return first - 1 if begins.startswith(b"+++ ") else first
+
+
+def diff_of(patch: ParsedPatch | Patch) -> bytes:
+    """The bytes from the first file section on."""
+    return b"\n".join(patch.data.split(b"\n")[diff_line(patch) - 1 :])
 
 
 def parse(

@@ -11,6 +11,7 @@ from stackctl.core.patches.authoring import (
     Edit,
     changed,
     diff_digest,
+    digest,
     dump,
     load,
     printable,
@@ -45,6 +46,13 @@ def test_a_header_is_no_part_of_the_diff() -> None:
     other = parse(canonical(Header("one", None, None, ""), DIFF.replace(b"+b", b"+c")), "f.patch")
     assert isinstance(one, ParsedPatch) and isinstance(two, ParsedPatch) and isinstance(other, ParsedPatch)
     assert diff_digest(one) == diff_digest(two) != diff_digest(other)
+
+
+def test_the_old_name_of_a_new_file_is_part_of_the_diff() -> None:
+    plain = b"--- /dev/null\n+++ b/f.py\n@@ -0,0 +1 @@\n+x\n"
+    patch = parse(b"Subject: s\n\n---\n" + plain, "f.patch")
+    assert isinstance(patch, ParsedPatch)
+    assert diff_digest(patch) == digest(plain)
 
 
 def test_changed_paths() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackctl.core.patches.canonical import canonical, slug, with_diff
-from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.parse import ParsedPatch, diff_of, parse
 from stackctl.core.patches.values import Header
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -51,6 +51,14 @@ def test_a_message_cannot_begin_the_diff() -> None:
     body = "---\ndiff --git a/x b/x\n@@ -1 +1 @@\nFrom here on"
     data = canonical(Header("s", None, None, body), DIFF)
     assert [section.new for section in parsed(data).files] == ["b/f.py"]
+
+
+def test_a_new_file_without_gits_line_belongs_to_the_diff_whole() -> None:
+    plain = DIFF[DIFF.index(b"--- ") :]
+    for header in (b"Subject: s\n\nBody\n---\n", b""):
+        patch = parsed(header + plain)
+        assert diff_of(patch) == plain
+        assert with_diff(patch, DIFF) == header + DIFF
 
 
 def test_the_name_of_a_patch_has_no_number_and_no_dots() -> None:

@@ -10,9 +10,9 @@ from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches import folder as folders
 from stackctl.core.patches import installed
 from stackctl.core.patches.folder import Entry
-from stackctl.core.patches.importing import Incoming, diff_of, is_canonical, names_of, same_names, stack_lines, title_of
+from stackctl.core.patches.importing import Incoming, is_canonical, names_of, same_names, stack_lines, title_of
 from stackctl.core.patches.installed import Found
-from stackctl.core.patches.parse import ParsedPatch, parse
+from stackctl.core.patches.parse import ParsedPatch, diff_of, parse
 from stackctl.core.patches.roots import in_tree, narrowed, renamer, rewritten, taken_off
 from stackctl.core.patches.values import Header
 
