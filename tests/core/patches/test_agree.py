@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stackctl.adapters.git import GitStore
 from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.agree import disagreement
+from stackctl.core.patches.agree import Listing, disagreement
 from stackctl.core.patches.faults import Fault
 from stackctl.core.patches.gitlog import misplaced
 from stackctl.core.patches.parse import parse
@@ -34,6 +34,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> GitStore:
 @pytest.fixture(scope="module")
 def tree(store: GitStore) -> TreeId:
     return store.write_tree([TreeFile(path, data, mode) for path, (mode, data) in FILES.items()])
+
+
+@pytest.fixture(scope="module")
+def before(store: GitStore, tree: TreeId) -> Listing:
+    return listed(store, tree)
+
+
+def listed(store: GitStore, tree: TreeId) -> Listing:
+    return {entry.path: (entry.mode, entry.blob) for entry in store.list(tree)}
 
 
 def walked(data: bytes) -> Walk | Fault:
@@ -70,9 +79,11 @@ def test_no_bytes_crash_the_parser(data: bytes) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
-def test_git_makes_the_same_tree_of_what_is_taken(store: GitStore, tree: TreeId, random: Random) -> None:
+def test_git_makes_the_same_tree_of_what_is_taken(
+    store: GitStore, tree: TreeId, before: Listing, random: Random
+) -> None:
     data = mutated(random, patch(random))
     walk = walked(data)
     if isinstance(walk, Fault):
@@ -84,7 +95,4 @@ def test_git_makes_the_same_tree_of_what_is_taken(store: GitStore, tree: TreeId,
     applied = store.apply(tree, [(renumbered(taken, astray) if astray else taken.data, taken.strip)])
     assert applied.tree is not None, (data, applied.output)
     assert misplaced(applied.output, walk.patches, walk.landings) is None, data
-    before, after = (
-        {entry.path: (entry.mode, entry.blob) for entry in store.list(each)} for each in (tree, applied.tree)
-    )
-    assert disagreement(before, after, walk.state) is None, data
+    assert disagreement(before, listed(store, applied.tree), walk.state) is None, data

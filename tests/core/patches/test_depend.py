@@ -17,7 +17,7 @@ from stackctl.core.patches.gitlog import misplaced
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.series import renumbered
 from stackctl.core.patches.state import Base
-from stackctl.core.patches.values import Need
+from stackctl.core.patches.values import Need, Patch
 from stackctl.core.patches.walk import Walk, walk_series, walk_subset
 from stackctl.ports import TreeFile
 from tests.fakes import LocalFilesAt
@@ -87,22 +87,54 @@ def data_for_git(walk: Walk, number: int) -> bytes:
     return renumbered(patch, astray)
 
 
+def last_first(walk: Walk) -> list[Patch]:
+    """From the last patch to the first, each after what it needs."""
+    order: list[Patch] = []
+    for last in reversed(walk.patches):
+        names = closure(walk.needs, [last.name])
+        order += [patch for patch in walk.patches if patch.name in names and patch not in order]
+    return order
+
+
+MARGIN = 3  # lines of context: with as many untouched at either end, no context is cut short
+
+
 @given(BASES, st.lists(EDITS, min_size=2, max_size=6))
 def test_independent_patches_may_change_places(lines: list[str], edits: list[Edit]) -> None:
-    base = pure_base(lines)
-    whole = walk_series(base, queue_of(lines, edits))
-    order = []
-    for last in reversed(whole.patches):
-        names = closure(whole.needs, [last.name])
-        order += [patch for patch in whole.patches if patch.name in names and patch not in order]
-    walk = walk_subset(base, order, whole.windows, whole.needs)
-    if walk.faults:  # a hunk tied to the start or end of the file cannot go after one that puts lines there
-        assert all("anchored" in fault.facts for fault in walk.faults.values())
-        return
+    base, entries = inner_queue(lines, edits)
+    whole = walk_series(base, entries)
+    walk = walk_subset(base, last_first(whole), whole.windows, whole.needs)
+    assert not walk.faults
     text, other = whole.state.text("f.txt"), walk.state.text("f.txt")
     assert text is not None
     assert other is not None
     assert text.data() == other.data()
+
+
+def inner_queue(lines: list[str], edits: list[Edit]) -> tuple[Base, list[tuple[PatchName, ParsedPatch]]]:
+    """Edits that stay away from both ends of the file."""
+    found, inner = [], lines
+    for at, away, put in edits:
+        at = min(at, len(inner))
+        away = min(away, len(inner) - at)
+        inner = [*inner[:at], *put, *inner[at + away :]]
+        found.append((at + MARGIN, away, put))
+    whole = [*(f"top {n}" for n in range(MARGIN)), *lines, *(f"end {n}" for n in range(MARGIN))]
+    return pure_base(whole), queue_of(whole, found)
+
+
+def test_where_the_file_ends_two_patches_may_go_in_one_order_alone() -> None:
+    """The last line is taken away; then, with one line of context left after it, a line is put before that.
+
+    The second applies without the first, so it has no need of it; but it parts the lines that the first one reads.
+    """
+    lines = ["1", "2", "3", "4", "5", "6", "7", "8"]
+    base = pure_base(lines)
+    whole = walk_series(base, queue_of(lines, [(7, 1, []), (6, 0, ["new"])]))
+    assert whole.needs == ()
+    assert not walk_subset(base, whole.patches[1:], whole.windows, whole.needs).faults
+    turned = walk_subset(base, last_first(whole), whole.windows, whole.needs)
+    assert [(name, fault.kind) for name, fault in turned.faults.items()] == [("p0", "context-mismatch")]
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] > pair[1]), max_size=20)
