@@ -44,7 +44,7 @@ def cli() -> None:
 @selects
 @click.pass_obj
 def check(app: App, selection: Selection, locked: bool, strict: bool) -> int:
-    """Validate a stack: keys, patches and their headers, ports, cards, scripts."""
+    """Validate a stack: keys, patches, ports, cards, scripts."""
     from stackctl.commands.check import CheckRequest
     from stackctl.commands.check import check as run
     from stackctl.output.stack import show_check

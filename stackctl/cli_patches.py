@@ -51,7 +51,10 @@ def patches_show(app: App, selection: Selection, name: str) -> int:
 @click.option("--exit-code", is_flag=True, help="Exit with 7 when there are differences.")
 @click.pass_obj
 def patches_diff(app: App, /, selection: Selection, new: str | None, form: str, **wanted: Any) -> int:
-    """The queue against the base, or STACK against NEW: each a stack, a lock, or either @REVISION."""
+    """The queue against the base, or STACK against NEW.
+
+    NEW is a stack or a lock, and so may STACK be; either may end in @REVISION.
+    """
     from stackctl.commands.review import Shape, against_base, diff_base, diff_queues
     from stackctl.output.review import show_change, show_diff, show_markdown
 
@@ -72,7 +75,10 @@ def patches_diff(app: App, /, selection: Selection, new: str | None, form: str, 
 @click.option("--html", metavar="FILE", help="Write one page that needs nothing else, with the diffs and the graph.")
 @click.pass_obj
 def patches_inventory(app: App, /, selection: Selection, html: str | None, **wanted: Any) -> int:
-    """What STACK carries against upstream: by area, its age and state, and what is risky under load."""
+    """What STACK carries against upstream, by area.
+
+    With the age and upstream state of each patch, and what of it is risky under load.
+    """
     from stackctl.commands.inventory import save_page, take_inventory
     from stackctl.commands.review import Shape
     from stackctl.output.inventory import show_inventory, show_page

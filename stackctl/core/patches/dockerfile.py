@@ -23,7 +23,6 @@ class Text:
 
     name: str
     text: str
-    plain: bool  # its end word was quoted: variables in it stay as they are
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def _whole(lines: Sequence[str], at: int, escape: str) -> tuple[str, int]:
 
 def _texts(lines: Sequence[str], at: int, rest: str) -> tuple[tuple[Text, ...], int]:
     texts = []
-    for strip, quote, name in HERE.findall(re.sub(r"\\.", "", rest)):
+    for strip, _, name in HERE.findall(re.sub(r"\\.", "", rest)):
         body: list[str] = []
         while at < len(lines):
             line = lines[at].lstrip("\t") if strip else lines[at]
@@ -130,5 +129,5 @@ def _texts(lines: Sequence[str], at: int, rest: str) -> tuple[tuple[Text, ...], 
             if line == name:
                 break
             body.append(line + "\n")
-        texts.append(Text(name, "".join(body), bool(quote)))
+        texts.append(Text(name, "".join(body)))
     return tuple(texts), at

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from stackctl.core.patches.parse import ParsedFile, ParsedPatch
+from stackctl.core.patches.parse import ParsedPatch
 from stackctl.core.patches.sections import names_of_git_line
 from stackctl.core.patches.series import stripped
 from stackctl.core.patches.values import Hunk
@@ -81,13 +81,6 @@ def rewritten(patch: ParsedPatch, level: int, folder: str = "") -> bytes:
         for hunk in section.hunks:
             out += _hunk(hunk)
     return b"".join(line + b"\n" for line in out)
-
-
-def _placed(section: ParsedFile, name: str | None, level: int, folder: str) -> str | None:
-    if name is None:
-        return None
-    inside = stripped(section, name, level) or name
-    return f"{folder}/{inside}" if folder else inside
 
 
 def narrowed(diff: bytes, keep: Callable[[str], bool]) -> tuple[bytes, list[str]]:

@@ -1,4 +1,4 @@
-"""Edits the text of a stack file as a careful hand would: the line of one patch, or one value, and nothing else.
+"""Edits the text of a stack file as a careful hand would: the line of one patch, and nothing else.
 
 Comments, order, quoting, spacing and line ends of all other lines stay byte for byte; a comment at the end of a
 patch's own line goes with it. Every result is parsed again and must say exactly what was meant. What cannot be
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -32,11 +32,6 @@ class StackFile:
 
     file: str
     data: bytes
-
-
-def own_patches(source: StackFile) -> tuple[str, ...]:
-    """The names that this file lists itself, in `patches` or `append`."""
-    return names_at(source, (_queue_key(parse(source.file, source.data).value),))
 
 
 def names_at(source: StackFile, path: Path) -> tuple[str, ...]:
@@ -87,54 +82,10 @@ def move_patch(source: StackFile, name: str, *, after: str | None = None, before
     return _edited(source, None, act)
 
 
-def set_patches(source: StackFile, names: Sequence[str]) -> StackFile:
-    """The file with exactly these patches in its own list; the line of one that stays is kept as it is."""
-
-    def act(rows: _Queue) -> None:
-        for item in [item for item in rows.items if item.name not in names]:
-            rows.remove(item)
-        for place, name in enumerate(names):
-            here = rows.items[place] if place < len(rows.items) else None
-            known = next((item for item in rows.items[place:] if item.name == name), None)
-            if known is None:
-                rows.add(scalar(name), name, before=here)
-            elif known is not here:
-                rows.move(known, before=here)
-
-    return _edited(source, None, act)
-
-
-def set_base_pypi(source: StackFile, pin: str, sha256: str) -> StackFile:
-    """Another wheel as the base. Raises InvalidFile when this file holds no `base.pypi` and `base.sha256`."""
-    return set_value(set_value(source, ("base", "pypi"), pin), ("base", "sha256"), sha256)
-
-
-def set_base_commit(source: StackFile, commit: str, ref: str | None = None) -> StackFile:
-    """Another commit as the base, and the name people call it by, if the file gives one. Raises InvalidFile."""
-    changed = set_value(source, ("base", "commit"), commit)
-    return changed if ref is None else set_value(changed, ("base", "ref"), ref)
-
-
-def set_value(source: StackFile, path: Path, value: str) -> StackFile:
-    """Another text for a key that this file holds, quoted as the old one was. Raises InvalidFile."""
-    document = _Document(source)
-    key, node = document.entry(path)
-    document.refuse_indirect(path, key, node)
-    if not isinstance(node, yaml.ScalarNode) or not node.value:
-        raise _refused(source, path, "expected a text here", BY_HAND)
-    start, end = node.start_mark.index, node.end_mark.index
-    if BREAK.search(document.text, start, end):
-        raise _refused(source, path, "a text over several lines", BY_HAND)
-    text = document.text[:start] + scalar(value, quote=node.style) + document.text[end:]
-    return _checked(source, text, path, value)
-
-
-def scalar(value: str, quote: str | None = None) -> str:
-    """How YAML writes this text: plain where that is read back as the same text, and no quotes are wanted."""
-    if quote not in ("'", '"') and _is_plain(value):
+def scalar(value: str) -> str:
+    """How YAML writes this text: plain where that is read back as the same text, else in single quotes."""
+    if _is_plain(value):
         return value
-    if quote == '"' and not re.search(r'["\\]', value):
-        return f'"{value}"'
     doubled = value.replace("'", "''")
     return f"'{doubled}'"
 

@@ -32,7 +32,7 @@ def test_instructions_have_their_lines() -> None:
         (2, "FROM"), (4, "RUN"), (9, "COPY"), (10, "RUN"), (13, "ENV"), (14, "LABEL"),
     ]  # fmt: skip
     assert (found[2].flags, found[2].words) == ({"from": "x", "chown": "1:1"}, ("a", "b", "/c/"))
-    assert [(text.name, text.text, text.plain) for text in found[3].texts] == [("EOF", "three\n", True)]
+    assert [(text.name, text.text) for text in found[3].texts] == [("EOF", "three\n")]
     read = commands(found[1].rest, {"D": "d e"})
     assert [(one.line + found[1].line - 1, one.joint, one.words) for one in read] == [
         (4, "", ["set", "-eux"]), (7, ";", ["one", "a b"]), (8, "&&", ["two", "c d e"]), (8, "||", ["true"]),
