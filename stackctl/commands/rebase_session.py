@@ -22,7 +22,7 @@ from stackctl.commands.rebase_folder import (
 )
 from stackctl.commands.rebase_take import take_work
 from stackctl.commands.rebase_trial import Trial
-from stackctl.commands.rebase_write import planned, refuse_unwritable
+from stackctl.commands.rebase_write import planned, refuse_name, refuse_unwritable
 from stackctl.commands.selection import Selection
 from stackctl.commands.workspace import shown
 from stackctl.core.patches.rebase_events import LeftOut, Opened, SessionState, Started
@@ -51,6 +51,7 @@ class RebaseAborted:
 
 def write(ports: Ports, request: WriteRequest) -> RebaseReport:
     """Rebase and write; open a work tree for the first patch that wants hands. Raises UsageError when one is open."""
+    refuse_name(request.name)
     stack = load(ports, request.rebase.selection)
     if read_session(ports, stack):
         raise UsageError(f"a rebase of {stack.name} is open", "Say --continue, --status or --abort.")

@@ -7,6 +7,7 @@ tree that the rebase found. A patch that leaves the queue is named in the new st
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from stackctl.commands.changes import Change
@@ -16,11 +17,18 @@ from stackctl.commands.rebase import Prepared, RebaseReport
 from stackctl.commands.tree import compose
 from stackctl.commands.workspace import Chosen, choose, shown, stack_files
 from stackctl.core.patches.rebase import Rebased
+from stackctl.core.stack.model import A_NAME, NAME
 from stackctl.core.stack.rebased import RebasedStack, name_of, text_of
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.versions import key_of, patch_file
-from stackctl.errors import StackctlError, UsageError
+from stackctl.errors import StackctlError, UsageError, Where
 from stackctl.ports import Ports
+
+
+def refuse_name(name: str | None) -> None:
+    """A new stack lies beside the old one, whatever it is called. Raises UsageError."""
+    if name is not None and not re.fullmatch(NAME, name):
+        raise UsageError(f"{name!r} names no stack", f"Say {A_NAME}.", Where("--as"))
 
 
 def refuse_unwritable(prepared: Prepared) -> None:
@@ -61,6 +69,7 @@ def _versions(ports: Ports, prepared: Prepared, report: RebaseReport) -> Iterato
 
 
 def _target(prepared: Prepared, chosen: Chosen, name: str | None) -> str:
+    refuse_name(name)  # one that waited for hands is read from a file
     own = name_of(prepared.stack.name, key_of(prepared.stack.base), prepared.new.key or "")
     return posixpath.join(posixpath.dirname(chosen.file), f"{name or own}.yaml")
 

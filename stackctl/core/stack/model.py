@@ -15,6 +15,8 @@ from pydantic_core import PydanticCustomError
 
 from stackctl.core.stack import units
 
+NAME, A_NAME = "[a-z0-9][a-z0-9._-]{0,62}", "a name of small letters, digits, `.`, `_` and `-`"
+
 
 def _like(pattern: str, expected: str) -> AfterValidator:
     """Text of a form that has a name."""
@@ -81,7 +83,7 @@ Share = Annotated[float, _read(units.share)]
 Text = Annotated[str, _like(LINE + "+", "text on one line")]
 EnvValue = Annotated[str, BeforeValidator(_plain_text), _like(LINE + "*", "text on one line")]
 EnvName = Annotated[str, _like("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")]
-Name = Annotated[str, _like("[a-z0-9][a-z0-9._-]{0,62}", "a name of small letters, digits, `.`, `_` and `-`")]
+Name = Annotated[str, _like(NAME, A_NAME)]
 Sha256 = Annotated[str, _like("[0-9a-f]{64}", "a sha256: 64 hex digits")]
 FullCommit = Annotated[str, _like("[0-9a-f]{40}", "a full commit: 40 hex digits")]
 Module = Annotated[str, _like(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a Python module")]
