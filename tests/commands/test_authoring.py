@@ -17,6 +17,7 @@ from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageErro
 from stackctl.ports import Ports
 from tests.commands.composing import NUMBERS, Bench
 
+pytestmark = pytest.mark.slow
 WORDS = Words("Do it better\n\nBecause.", {"Area": "tests", "Why": "It is a test.", "Remove-when": "never"})
 TITLE = Words("Title")
 

@@ -17,6 +17,7 @@ from stackctl.output.console import jsonable
 from tests import forks
 from tests.commands.import_world import World, diff, edit
 
+pytestmark = pytest.mark.slow
 ALL = Selection("s")
 A, B = "python/pkg/a.py", "python/pkg/b.py"
 

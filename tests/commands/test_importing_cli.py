@@ -11,6 +11,7 @@ from stackctl.cli import main
 from tests import forks
 from tests.commands.import_world import World, diff, edit
 
+pytestmark = pytest.mark.slow
 A = "python/pkg/a.py"
 
 

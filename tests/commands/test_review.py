@@ -19,6 +19,7 @@ from stackctl.errors import InvalidFile, StackctlError, UsageError
 from stackctl.ports import Ports
 from tests.commands.composing import STACK, Bench
 
+pytestmark = pytest.mark.slow
 NOW = Selection("s")
 
 

@@ -31,6 +31,7 @@ from tests.core.patches.random_queues import (
     queue_of,
     queues,
 )
+from tests.engines import rightly_refused
 from tests.fakes import LocalFilesAt
 
 Wanted = list[tuple[list[Doing], int]]
@@ -51,6 +52,12 @@ def chosen(walk: Walk, bits: int, closed: bool) -> list[Patch]:
     if closed:
         names |= closure(walk.needs, names)
     return [patch for patch in walk.patches if patch.name in names]
+
+
+def lacking(walk: Walk) -> list[list[Patch]]:
+    """For the first few needs: the patch with all that it needs, but for one."""
+    wanted = [closure(walk.needs, [need.patch]) - {need.needs} for need in walk.needs[:2]]
+    return [[patch for patch in walk.patches if patch.name in names] for names in wanted]
 
 
 def tree_after(tree: Tree, state: State) -> TreeId:
@@ -90,7 +97,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> GitStore:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TREES, queues(ALL), PICKS, st.booleans())
 def test_git_makes_the_tree_that_was_planned(
     store: GitStore, tree: Tree, wanted: Wanted, picks: list[int], closed: bool
@@ -98,8 +105,7 @@ def test_git_makes_the_tree_that_was_planned(
     walk = walk_of(tree, wanted)
     memo = memo_of(tree, walk)
     base = store.write_tree(files_of(tree))
-    for bits in picks:
-        patches = chosen(walk, bits, closed)
+    for patches in [*(chosen(walk, bits, closed) for bits in picks), *lacking(walk)]:
         plan = memo.plan(patches)
         made = made_by_git(store, base, tree, walk, patches)
         event(f"{type(plan).__name__}, closed {closed}")
@@ -110,9 +116,12 @@ def test_git_makes_the_tree_that_was_planned(
 
 
 def made_by_git(store: GitStore, base: TreeId, tree: Tree, walk: Walk, patches: Sequence[Patch]) -> TreeId | None:
-    """Engine B: None when it refuses. It is told where hunks go by a walk of the subset alone."""
+    """Engine B: None when it refuses, or goes wrong. It is told where hunks go by a walk of the subset alone."""
     alone = walk_subset(base_of(tree), patches, walk.windows, walk.needs)
     if alone.faults:
+        applied = store.apply(base, [(patch.data, patch.strip) for patch in patches])
+        event("refused by git too" if applied.tree is None else "git puts a hunk elsewhere")
+        assert rightly_refused(applied, base_of(tree), walk, patches)
         return None
     applied = store.apply(base, [(data_for_git(patch, alone.landings), patch.strip) for patch in patches])
     assert applied.tree is not None, applied.output
