@@ -39,6 +39,12 @@ class MemoryFiles:
     def is_executable(self, path: str) -> bool:
         return False
 
+    def is_link(self, path: str) -> bool:
+        return False
+
+    def mode(self, path: str) -> int:
+        return 0o644
+
     def list(self, path: str) -> tuple[str, ...]:
         below = (name[len(path) + 1 :] for name in self.data if name.startswith(f"{path}/"))
         return tuple(sorted({name.partition("/")[0] for name in below}))

@@ -75,6 +75,14 @@ class LocalFiles:
         with _told(path, "look at"):
             return bool(Path(path).stat().st_mode & 0o111)
 
+    def is_link(self, path: str) -> bool:
+        with _told(path, "look at"):
+            return Path(path).is_symlink()
+
+    def mode(self, path: str) -> int:
+        with _told(path, "look at"):
+            return Path(path).stat().st_mode & 0o777
+
     def list(self, path: str) -> tuple[str, ...]:
         with _told(path, "list"):
             return tuple(sorted(entry.name for entry in Path(path).iterdir())) if Path(path).is_dir() else ()

@@ -41,14 +41,6 @@ def holder(ports: Ports, chosen: Chosen, name: str) -> str:
     return _holder(merged, ("patches", names.index(name)))
 
 
-def base_holder(ports: Ports, chosen: Chosen, key: str = "pypi") -> str:
-    """The absolute path of the file that says `base.KEY` for the stack. Raises UsageError."""
-    merged = merged_chain(ports, chosen.file)
-    if ("base", key) not in merged.marks:
-        raise UsageError(f"{shown(ports, chosen.file)} has no `base.{key}`")
-    return _holder(merged, ("base", key))
-
-
 def _holder(merged: Merged, path: Path) -> str:
     file = merged.where(path).file
     return posixpath.join(merged.folders[file], posixpath.basename(file))
@@ -76,6 +68,14 @@ def change_stack(ports: Ports, path: str, edit: Callable[[StackFile], StackFile]
     return Change(path, shown(ports, path), before, edit(StackFile(shown(ports, path), before)).data)
 
 
+def refuse_other(ports: Ports, path: str, begins: bytes, what: str) -> None:
+    """Raises StackctlError when something is there that does not begin, in whatever case, as what we write there."""
+    if not ports.files.exists(path):
+        return
+    if ports.files.is_dir(path) or not ports.files.read(path).lower().startswith(begins.lower()):
+        raise StackctlError(f"{shown(ports, path)} is there and is no {what}", "Name another file.")
+
+
 def as_diff(changes: Iterable[Change]) -> str:
     """What would be written, as one diff; bytes that are no UTF-8 come through."""
     return "".join(line for change in changes for line in _diff(change))
@@ -98,11 +98,18 @@ def _lines(data: bytes | None) -> list[str]:
 def write_changes(ports: Ports, changes: Sequence[Change]) -> None:
     """Write all of them. When one cannot be written, or Ctrl-C comes, those before it are as they were.
 
-    Raises StackctlError, and writes nothing, when a file is not as it was when its change was planned.
+    What then cannot be put back either is told by name. Raises StackctlError, and writes nothing, when a file is not
+    as it was when its change was planned, or is a link: a write would leave a copy in its place, and what it leads to
+    may belong to others.
     """
+    links = [change.file for change in changes if ports.files.is_link(change.path)]
+    if links:
+        hint = "Change the file that it leads to, or put a file in its place."
+        raise StackctlError(f"a link, so nothing is written: {', '.join(links)}", hint)
     moved = [change.file for change in changes if _now(ports.files, change.path) != change.before]
     if moved:
         raise StackctlError(f"changed meanwhile, so nothing is written: {', '.join(moved)}", "Run the command again.")
+    modes = {change.path: ports.files.mode(change.path) for change in changes if change.before is not None}
     done: list[Change] = []
     try:
         for change in changes:
@@ -110,16 +117,24 @@ def write_changes(ports: Ports, changes: Sequence[Change]) -> None:
             _put(ports.files, change.path, change.after)
     except BaseException:
         for change in reversed(done):
-            if _now(ports.files, change.path) == change.after:
-                _put(ports.files, change.path, change.before)
+            _put_back(ports, change, modes.get(change.path))
         raise
 
 
-def _put(files: Files, path: str, data: bytes | None) -> None:
+def _put_back(ports: Ports, change: Change, mode: int | None) -> None:
+    """Whatever goes wrong here is told, not raised: it must neither hide why, nor keep the other files from it."""
+    try:
+        if _now(ports.files, change.path) == change.after:
+            _put(ports.files, change.path, change.before, mode)
+    except Exception as error:
+        ports.progress.say(f"{change.file} could not be put back as it was: {error}")
+
+
+def _put(files: Files, path: str, data: bytes | None, mode: int | None = None) -> None:
     if data is None:
         files.remove(path)
     else:
-        files.write(path, data)
+        files.write(path, data, mode)
 
 
 def _now(files: Files, path: str) -> bytes | None:

@@ -56,6 +56,12 @@ class ForeseenFiles:
     def is_executable(self, path: str) -> bool:
         return self._files.is_executable(path)
 
+    def is_link(self, path: str) -> bool:
+        return self._files.is_link(path)
+
+    def mode(self, path: str) -> int:
+        return self._files.mode(path)
+
     def list(self, path: str) -> tuple[str, ...]:
         return self._files.list(path)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stackctl.commands.changes import refuse_other
 from stackctl.commands.patches import named_patch, taken_patches
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read
@@ -18,6 +19,8 @@ from stackctl.core.patches.graph import HINT, Graph, way
 from stackctl.core.patches.hints import Hint, hints
 from stackctl.core.patches.values import Need
 from stackctl.ports import Ports
+
+DRAWING_BEGINS = b'<svg xmlns="http://www.w3.org/2000/svg" class="queue"'
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,12 @@ def graph_of(ports: Ports, selection: Selection) -> QueueGraph:
 
 
 def save_drawing(ports: Ports, found: QueueGraph, file: str) -> str:
-    """The drawing: as text for `-`, else into a file, which is then named."""
+    """The drawing: as text for `-`, else into a file, which is then named. Raises StackctlError for another file."""
     drawn = svg(found.graph, Words(titles=found.titles))
     if file == "-":
         return drawn
     path = posixpath.normpath(posixpath.join(ports.files.cwd(), file))
+    refuse_other(ports, path, DRAWING_BEGINS, "drawing of a queue")
     ports.files.write(path, drawn.encode())
     return shown(ports, path)
 

@@ -9,6 +9,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackctl.commands.changes import refuse_other
 from stackctl.commands.graph import QueueGraph, graph_of
 from stackctl.commands.patches import taken_patches
 from stackctl.commands.review import Shape
@@ -26,7 +27,6 @@ from stackctl.core.patches.risk import Kind
 from stackctl.core.patches.values import Patch
 from stackctl.core.stack.compare import pin
 from stackctl.core.stack.resolved import ResolvedStack
-from stackctl.errors import StackctlError
 from stackctl.ports import Ports
 
 ALL = Shape()
@@ -66,7 +66,7 @@ def take_inventory(ports: Ports, selection: Selection, shape: Shape = ALL) -> In
 def save_page(ports: Ports, selection: Selection, shape: Shape, file: str) -> SavedPage:
     """The same as one HTML file that needs nothing else. Raises StackctlError rather than overwrite another file."""
     path = posixpath.normpath(posixpath.join(ports.files.cwd(), file))
-    _refuse_other(ports, path)
+    refuse_other(ports, path, PAGE_BEGINS, "page")
     at, selection, revision = ports_of(ports, selection)
     stack, read, patches = told_at(revision, lambda: taken_patches(at, selection))
     chosen = _chosen(patches, shape, stack.name)
@@ -104,10 +104,3 @@ def _chosen(patches: Sequence[Patch], shape: Shape, stack: str) -> list[Patch]:
 def _drawing(found: QueueGraph, patches: Sequence[Carried]) -> str:
     links = {one.name: f"#{anchor(one.name)}" for one in patches}
     return svg(found.graph, Words(titles=found.titles, links=links))
-
-
-def _refuse_other(ports: Ports, path: str) -> None:
-    if not ports.files.exists(path):
-        return
-    if ports.files.is_dir(path) or not ports.files.read(path)[:40].lower().startswith(PAGE_BEGINS):
-        raise StackctlError(f"{shown(ports, path)} is there and is no page", "Name another file.")

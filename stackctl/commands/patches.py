@@ -151,7 +151,11 @@ def diff_queue(ports: Ports, selection: Selection) -> QueueDiff:
 
 def verify_queue(ports: Ports, selection: Selection) -> VerifyReport:
     """Each patch alone with what it needs, and the whole in two orders. Conflicts are told, not raised."""
-    stack, read, patches = taken_patches(ports, selection)
+    return verify_read(ports, *taken_patches(ports, selection))
+
+
+def verify_read(ports: Ports, stack: ResolvedStack, read: Read, patches: Sequence[Patch]) -> VerifyReport:
+    """The same of a queue that was read already, as `taken_patches` gives it."""
     walk = judge(read, patches)
     moved = [Offset(each.patch, each.file, each.hunk, each.at, each.offset) for each in walk.landings if each.offset]
     verdicts: list[PatchVerdict] = []

@@ -122,6 +122,18 @@ class FilesAt:
         inside = self._inside(path)
         return self._now.is_executable(path) if inside is None else self._modes.get(inside) == "100755"
 
+    def is_link(self, path: str) -> bool:
+        inside = self._inside(path)
+        return self._now.is_link(path) if inside is None else self._modes.get(inside) == LINK
+
+    def mode(self, path: str) -> int:
+        inside = self._inside(path)
+        if inside is None:
+            return self._now.mode(path)
+        if inside not in self._modes:
+            raise StackctlError(f"cannot look at {path}: there is no such file at {self._revision}")
+        return int(self._modes[inside][-3:], 8)
+
     def list(self, path: str) -> tuple[str, ...]:
         inside = self._inside(path)
         if inside is None:

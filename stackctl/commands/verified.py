@@ -1,6 +1,6 @@
 """`stackctl patches verify --record`: writes into each patch on which base, and when, it was proved.
 
-Only what was just proved is recorded, one line a patch file, and nothing when any of them cannot be written.
+Only the bytes that were just proved are recorded, one line a patch file, and none when one cannot be written.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from stackctl.commands.changes import Change, write_changes
 from stackctl.commands.gather import ADDED
-from stackctl.commands.patches import VerifyReport, taken_patches, verify_queue
+from stackctl.commands.patches import VerifyReport, taken_patches, verify_read
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import Read
 from stackctl.core.names import SGLANG
 from stackctl.core.patches.values import Patch
 from stackctl.core.patches.verified import verified
 from stackctl.core.stack.resolved import GitBase, PathBase, PypiBase, ResolvedStack
-from stackctl.errors import InvalidFile, Problem, StackctlError, Where
+from stackctl.errors import InvalidFile, Problem, Where
 from stackctl.ports import Ports
 
 WHAT = "applies alone and in another order"
@@ -38,25 +39,24 @@ class RecordReport:
 
 
 def record(ports: Ports, selection: Selection, dry_run: bool = False) -> RecordReport:
-    """Verify, then write `Verified-on:` into each patch. Records nothing unless all of the queue is proved."""
-    report = verify_queue(ports, selection)
+    """Verify, then write `Verified-on:` into each patch. Records nothing unless all of the queue is proved.
+
+    Raises StackctlError, with all files as they were, when one is not as it was proved or cannot be written.
+    """
+    stack, read, patches = taken_patches(ports, selection)
+    report = verify_read(ports, stack, read, patches)
     day = datetime.fromtimestamp(ports.clock.now(), UTC).date().isoformat()
     if report.exit:
         return RecordReport(report, day, (), dry_run)
-    stack, read, patches = taken_patches(ports, selection)
-    changed = dict(_changed(stack, read, [patch for patch in patches if not patch.name.startswith(ADDED)], day))
-    for path, (patch, data) in changed.items():
-        if ports.files.read(path) != patch.data:
-            raise StackctlError(f"{patch.file} has changed meanwhile", "Verify again.")
-        if not dry_run:
-            ports.files.write(path, data)
-    return RecordReport(report, day, tuple(patch.file for patch, _ in changed.values()), dry_run)
+    listed = [patch for patch in patches if not patch.name.startswith(ADDED)]
+    changes = {change.path: change for change in _changes(stack, read, listed, day)}
+    if not dry_run:
+        write_changes(ports, tuple(changes.values()))
+    return RecordReport(report, day, tuple(change.file for change in changes.values()), dry_run)
 
 
-def _changed(
-    stack: ResolvedStack, read: Read, patches: list[Patch], day: str
-) -> Iterator[tuple[str, tuple[Patch, bytes]]]:
-    """path -> the patch and its new bytes; only files that change."""
+def _changes(stack: ResolvedStack, read: Read, patches: list[Patch], day: str) -> Iterator[Change]:
+    """Only of files that change."""
     problems = []
     for patch in patches:
         try:
@@ -66,7 +66,7 @@ def _changed(
             problems.append(Problem(f"nothing can be recorded: {error}", Where(patch.file, 1), hint=hint))
             continue
         if data != patch.data:
-            yield read.queue.paths[patch.name], (patch, data)
+            yield Change(read.queue.paths[patch.name], patch.file, patch.data, data)
     if problems:
         raise InvalidFile(problems)
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stackctl.commands.changes import Change, as_diff, change_stack, holder, readers, write_changes
 from stackctl.commands.workspace import Chosen
 from stackctl.core.stack.edit import add_patch, remove_patch
 from stackctl.errors import StackctlError, UsageError
-from tests.fakes import MemoryFiles, fake_ports
+from tests.fakes import LocalFilesAt, MemoryFiles, Told, fake_ports
 from tests.workspaces import ports_of
 
 CHAIN = {
@@ -81,3 +83,56 @@ def test_nothing_is_left_half_done() -> None:
     with pytest.raises(StackctlError, match="No space left"):
         write_changes(fake_ports(files=files), changes)
     assert files.data == {"/ws/a": b"a", "/ws/gone": b"g"}
+
+
+class Stubborn(LocalFilesAt):
+    """Writes no file whose name has `full` in it, and takes no old contents for one that has `stuck` in it."""
+
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        name = Path(path).name
+        if "full" in name or ("stuck" in name and data == b"old"):
+            raise StackctlError(f"cannot write {name}: No space left on device")
+        super().write(path, data, mode)
+
+
+def changes_in(folder: Path, names: dict[str, tuple[bytes | None, bytes | None]]) -> list[Change]:
+    for name, (before, _) in names.items():
+        if before is not None:
+            (folder / name).write_bytes(before)
+    return [Change(str(folder / name), name, before, after) for name, (before, after) in names.items()]
+
+
+def test_what_cannot_be_put_back_hides_neither_the_reason_nor_the_others(tmp_path: Path) -> None:
+    files = {"first": (b"old", b"new"), "stuck": (b"old", b"new"), "gone": (b"old", None), "full": (None, b"new")}
+    changes, told = changes_in(tmp_path, files), Told()
+    ports = fake_ports(files=Stubborn(tmp_path / "home", tmp_path), progress=told)
+    with pytest.raises(StackctlError, match="cannot write full"):
+        write_changes(ports, changes)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "first": b"old", "stuck": b"new", "gone": b"old",
+    }  # fmt: skip
+    assert told.lines == ["stuck could not be put back as it was: cannot write stuck: No space left on device"]
+
+
+def test_a_deleted_file_comes_back_with_its_mode(tmp_path: Path) -> None:
+    changes = changes_in(tmp_path, {"gone": (b"old", None), "full": (None, b"new")})
+    (tmp_path / "gone").chmod(0o600)
+    with pytest.raises(StackctlError, match="cannot write full"):
+        write_changes(fake_ports(files=Stubborn(tmp_path / "home", tmp_path)), changes)
+    assert (tmp_path / "gone").read_bytes() == b"old"
+    assert (tmp_path / "gone").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("after", [b"new", None])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_is_refused_by_name(tmp_path: Path, after: bytes | None, there: bool) -> None:
+    other, *_ = changes_in(tmp_path, {"other": (b"old", b"new")})
+    far, link = tmp_path / "far", tmp_path / "s.yaml"
+    link.symlink_to(far)
+    if there:
+        far.write_bytes(b"old")
+    change = Change(str(link), "s.yaml", b"old" if there else None, after)
+    with pytest.raises(StackctlError, match=r"a link, so nothing is written: s\.yaml"):
+        write_changes(fake_ports(files=LocalFilesAt(tmp_path / "home", tmp_path)), [other, change])
+    assert link.is_symlink()
+    assert (tmp_path / "other").read_bytes() == b"old"

@@ -142,3 +142,15 @@ def test_a_drawing_goes_to_a_file_or_to_the_screen(bench: Bench, tmp_path: Path)
     assert "<title>three: three title</title>" in written
     with pytest.raises(StackctlError, match="cannot write"):
         save_drawing(ports, found, "out/graph.svg/below")
+
+
+@pytest.mark.parametrize("file", ["stacks/s.yaml", "stacks", "other.svg"])
+def test_a_drawing_overwrites_no_other_file(bench: Bench, file: str) -> None:
+    ports = bench.ports()
+    found = graph_of(ports, S)
+    (bench.workspace / "other.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" width="1"/>')
+    before = [(bench.workspace / name).read_bytes() for name in ("stacks/s.yaml", "other.svg")]
+    with pytest.raises(StackctlError, match="is there and is no drawing of a queue"):
+        save_drawing(ports, found, file)
+    assert [(bench.workspace / name).read_bytes() for name in ("stacks/s.yaml", "other.svg")] == before
+    assert [save_drawing(ports, found, "own.svg") for _ in range(2)] == ["own.svg", "own.svg"]

@@ -16,6 +16,7 @@ from stackctl.errors import PatchConflict, StackctlError, UsageError
 from tests.commands.composing import STACK, Bench
 from tests.fakes import LocalFilesAt
 
+pytestmark = pytest.mark.slow
 QUEUE = "patches:\n  - one      # the first\n  - two\n  # they hang together\n  - three    # needs two\n  - four\n"
 
 
@@ -113,6 +114,26 @@ def test_the_last_patch_can_go(bench: Bench) -> None:
     file(bench, "s", STACK.replace("PATCHES", "one"))
     assert drop_patch(bench.ports(), Dropping("one"), "s").order == ()
     assert "patches: []\n" in (bench.workspace / "stacks/s.yaml").read_text()
+
+
+class NoRemoval(LocalFilesAt):
+    """Removes all but the last of the files of `four`."""
+
+    def remove(self, path: str) -> None:
+        if path.endswith("four@0.5.23.patch"):
+            raise StackctlError(f"cannot remove {path}: Operation not permitted")
+        super().remove(path)
+
+
+def test_a_file_that_cannot_be_deleted_keeps_the_patch_in_the_queue(bench: Bench) -> None:
+    bench.edit("four@0.5.23", 25, "four")
+    (bench.workspace / "patches/four.patch").chmod(0o600)
+    before = snapshot(bench)
+    ports = bench.ports(files=NoRemoval(bench.folder / "home", bench.workspace))
+    with pytest.raises(StackctlError, match=r"cannot remove .*four@0\.5\.23\.patch: Operation not permitted"):
+        drop_patch(ports, Dropping("four", delete=True), "s")
+    assert snapshot(bench) == before
+    assert (bench.workspace / "patches/four.patch").stat().st_mode & 0o777 == 0o600
 
 
 def test_files_are_deleted_unless_a_stack_names_them(bench: Bench) -> None:

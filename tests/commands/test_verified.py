@@ -10,10 +10,11 @@ from stackctl.commands.patches import verify_queue
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import base_tree
 from stackctl.commands.verified import record
-from stackctl.errors import InvalidFile
+from stackctl.errors import InvalidFile, StackctlError
 from stackctl.output.console import Console
 from stackctl.output.patches import show_recorded
 from tests.commands.composing import Bench
+from tests.fakes import LocalFilesAt, Told
 
 ALL = Selection("s")
 DAY = "2023-11-14"  # of the clock of tests
@@ -86,3 +87,34 @@ def test_a_patch_given_by_hand_is_not_written_into(bench: Bench) -> None:
     result = record(bench.ports(), Selection("s", with_patches=(str(extra),)))
     assert result.recorded == ("patches/t/one.patch", "patches/t/two.patch")
     assert extra.read_text() == before
+
+
+class FullDisk(LocalFilesAt):
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
+        if path.endswith("two.patch"):
+            raise StackctlError(f"cannot write {path}: No space left on device")
+        super().write(path, data, mode)
+
+
+def test_nothing_is_recorded_when_one_cannot_be_written(bench: Bench) -> None:
+    before = texts(bench)
+    with pytest.raises(StackctlError, match="No space left"):
+        record(bench.ports(files=FullDisk(bench.folder / "home", bench.workspace)), ALL)
+    assert texts(bench) == before
+
+
+class Editor(Told):
+    """Somebody who saves another patch while the proof is made."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__()
+        self._bench = bench
+
+    def live(self, text: str) -> None:
+        self._bench.edit("t/two", 20, "another")
+
+
+def test_what_changed_since_it_was_proved_is_not_recorded(bench: Bench) -> None:
+    with pytest.raises(StackctlError, match=r"changed meanwhile, so nothing is written: patches/t/two\.patch"):
+        record(bench.ports(progress=Editor(bench)), ALL)
+    assert not [name for name, text in texts(bench).items() if "Verified-on" in text]

@@ -57,7 +57,9 @@ class GitRevisions:
 
     def earlier(self, folder: str, path: str) -> Iterator[bytes]:
         top = self.top(folder)
-        out = self._git(top, "log", f"-{MOST_COMMITS}", "--format=%H", "--all", "--", path, fail=False).out
+        # no `log`: with log.showSignature of that repository it runs the program that its gpg.program names
+        words = ("--literal-pathspecs", "rev-list", f"--max-count={MOST_COMMITS}", "--all", "--", path)
+        out = self._git(top, *words, fail=False).out
         for commit in _text(out).split():
             yield from self.read(top, Commit(commit), [path]).values()
 

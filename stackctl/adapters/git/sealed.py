@@ -80,6 +80,8 @@ class Sealed:
             # the handle ends its process when it is let go, so it must outlive the talk
             handle = _vendor().Git().execute(words, istream=istream, as_process=True, start_new_session=True)
             process = handle.proc
+            # no time limit: plumbing asks nobody and works through what it was given, so any number would be wrong on
+            # a slow disk or for a large tree; a fetch has its own (http.lowSpeed* above, ssh's options in fetch.py)
             try:
                 out, err = process.communicate()
             except BaseException:  # Ctrl-C must leave no git behind, nor the helpers that it has started
