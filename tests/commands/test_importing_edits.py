@@ -19,6 +19,7 @@ from tests.adapters.sshhost import ssh_host
 from tests.commands.composing import NUMBERS
 from tests.commands.import_world import World, diff, edit
 
+pytestmark = pytest.mark.slow
 A, B = "python/pkg/a.py", "python/pkg/b.py"
 SITE = "/usr/lib/python3/dist-packages"
 ROOTS = How({SITE: "python", "/src": "."})
@@ -126,7 +127,6 @@ def test_an_installation_without_the_queue(world: World) -> None:
 
 
 @pytest.mark.ssh
-@pytest.mark.slow
 def test_an_installation_on_another_host(world: World) -> None:
     with ssh_host() as spec:
         text = (
@@ -216,7 +216,7 @@ def test_a_script_is_what_it_changes(world: World) -> None:
 def test_scripts_that_are_refused(world: World, text: str, problem: str) -> None:
     file = world.put("x.sh", text)
     with pytest.raises(StackctlError, match=problem):
-        world.take(sources.script(str(file), [], 2))
+        world.take(sources.script(str(file), [], 0.5 if "while" in text else 60))
     assert world.written() == {}
 
 
