@@ -258,3 +258,17 @@ def test_the_repository_is_not_touched(repo: Repository) -> None:
     diff_queues(repo.ports(), "s@HEAD~1", NOW)
     assert state() == before
     assert not (repo.folder / "hooked").exists()
+
+
+def test_the_past_knows_links_and_modes(repo: Repository) -> None:
+    stack = repo.workspace / "stacks/s.yaml"
+    (repo.workspace / "stacks/link.yaml").symlink_to("s.yaml")
+    stack.chmod(0o755)
+    repo.commit("third")
+    stack.chmod(0o600)
+    (repo.workspace / "stacks/link.yaml").unlink()
+    files = ports_at(repo.ports(), str(repo.workspace), "HEAD")[0].files
+    assert [files.is_link(f"{stack.parent}/{name}") for name in ("link.yaml", "s.yaml")] == [True, False]
+    assert files.mode(str(stack)) == 0o755
+    with pytest.raises(StackctlError, match="there is no such file at HEAD"):
+        files.mode(f"{stack.parent}/none.yaml")
