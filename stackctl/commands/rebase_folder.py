@@ -91,7 +91,7 @@ def keep_edits(ports: Ports, session: Session, waiting: Opened) -> str | None:
     snapshot = ports.work_trees.snapshot(session.work, waiting.onto)
     if snapshot.tree == waiting.shown:
         return None
-    file = f"{session.folder}-{_flat(waiting.patch)}.diff"
+    file = f"{session.folder}-{_flat(waiting.patch)}.{snapshot.tree[:8]}.diff"  # never over an earlier one
     diff = ports.git.diff(waiting.onto, snapshot.tree)
     ports.files.write(file, diff.encode("utf-8", "surrogateescape"))
     return file

@@ -87,10 +87,12 @@ def leave_out(ports: Ports, selection: Selection) -> RebaseReport:
     waiting = session.state.waiting
     if waiting is None:
         raise UsageError("no patch waits for hands", "Say --continue.")
-    keep_edits(ports, session, waiting)
+    kept = keep_edits(ports, session, waiting)
     session = with_event(ports, session, LeftOut(waiting.patch))
     ports.files.remove(session.work)
-    return _go(ports, _prepared(ports, selection, session), session)
+    report = _go(ports, _prepared(ports, selection, session), session)
+    told = (f"What was edited for {waiting.patch} is in {shown(ports, kept)}.",) if kept else ()
+    return replace(report, hints=(*told, *report.hints))
 
 
 def status(ports: Ports, selection: Selection) -> RebaseReport:

@@ -222,7 +222,9 @@ def test_leaving_out_takes_what_needs_it_along(world: Written) -> None:
     found = {patch.name: (patch.verdict, patch.settled) for patch in done.patches}
     assert found["t/conflict"] == ("conflict", "left out") and found["t/blocked"] == ("blocked", "left out")
     assert done.written and load(world.ports(), Selection(f"s-{world.key}")).patches == ("t/merged", "t/clean")
-    assert "half done" in world.read(".stackctl/rebase/s-t~conflict.diff")
+    assert done.hints
+    kept = done.hints[0].removeprefix("What was edited for t/conflict is in ").removesuffix(".")
+    assert kept.startswith(".stackctl/rebase/s-t~conflict.") and "+half done" in world.read(kept)
 
 
 def test_abort_keeps_what_was_edited(world: Written) -> None:
@@ -231,8 +233,13 @@ def test_abort_keeps_what_was_edited(world: Written) -> None:
     world.begin()
     settle_conflict(world, "half done\n")
     result = abort(world.here, Selection("s"))
-    assert result.diff == ".stackctl/rebase/s-t~conflict.diff" and "+half done" in world.read(result.diff)
+    assert result.diff and "+half done" in world.read(result.diff)
     assert set(world.all()) == {*before, result.diff}
+    write(world.here, world.asked())
+    settle_conflict(world, "done otherwise\n")
+    again = abort(world.here, Selection("s"))
+    assert again.diff and set(world.all()) == {*before, result.diff, again.diff}
+    assert "+half done" in world.read(result.diff) and "+done otherwise" in world.read(again.diff)
     with pytest.raises(UsageError, match="no rebase of s is open"):
         status(world.here, Selection("s"))
 
