@@ -134,11 +134,10 @@ def edit_patch(ports: Ports, name: str, stack: str | None, *, update: bool = Fal
 
 
 def open_edits(ports: Ports) -> tuple[Open, ...]:
-    """All edits of the workspace that are open. One that cannot be read says so."""
+    """All edits of the workspace that are open. One that cannot be read says so. Nothing is mended or swept."""
     workspace = workspace_of(ports, ports.files.cwd())
     found = []
     for each in all_open(ports, workspace) if workspace else ():
-        opened(ports, each.place)  # where a killed command left it, it is put back
         try:
             found.append(state_of(ports, each))
         except StackctlError as error:
@@ -184,8 +183,8 @@ def tree_before(ports: Ports, read: Read, names: Sequence[PatchName], source: st
 
 def state_of(ports: Ports, opening: Opened) -> Open:
     """An open edit and what it has changed so far. Raises StackctlError when git cannot read its work tree."""
-    place, edit = opening.place, opening.edit
-    snapshot = ports.work_trees.snapshot(place.folder, edit.base)
+    edit = opening.edit
+    snapshot = ports.work_trees.snapshot(opening.folder, edit.base)
     return replace(
         _plain(ports, opening),
         base=edit.base,
@@ -270,7 +269,7 @@ def _restore_base(ports: Ports, chosen: Chosen, opening: Opened) -> None:
 
 def _plain(ports: Ports, opening: Opened, trouble: str | None = None) -> Open:
     place, edit = opening.place, opening.edit
-    return Open(edit.name, place.called, place.folder, new=edit.diff is None, trouble=trouble)
+    return Open(edit.name, place.called, opening.folder, new=edit.diff is None, trouble=trouble)
 
 
 def _diff_digest(patch: Patch) -> Digest:

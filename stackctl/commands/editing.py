@@ -67,10 +67,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Opened:
-    """An edit that is open."""
+    """An edit that is open. `aside`: a command that runs, or was killed, has put its work tree out of sight."""
 
     place: Place
     edit: Edit
+    aside: bool = False
+
+    @property
+    def folder(self) -> str:
+        """Where the work tree is now."""
+        return self.place.gone if self.aside else self.place.folder
 
 
 def place_of(chosen: Chosen, name: str) -> Place:
@@ -104,26 +110,26 @@ def remember(ports: Ports, folder: str, edit: Edit) -> None:
 
 
 def all_open(ports: Ports, workspace: str) -> tuple[Opened, ...]:
-    """Also of those that a killed command has put aside. What is left of a closed one is swept away."""
+    """Also of those that a command has put aside. It only looks: whose folders these are it cannot know."""
     found = []
     above = f"{workspace}/{FOLDER}"
     for stack in ports.files.list(above):
         for key in ports.files.list(f"{above}/{stack}"):
             lies_in = f"{above}/{stack}/{key.removeprefix(GONE)}"
             edit = _record(ports, f"{above}/{stack}/{key}")
-            if edit is None and key.startswith(GONE):
-                ports.files.remove(f"{above}/{stack}/{key}")
             if edit is None or key.startswith(MAKING) or (key.startswith(GONE) and ports.files.exists(lies_in)):
                 continue
             place = Place(workspace, posixpath.join(workspace, edit.stack), edit.name)
             if place.folder == lies_in:
-                found.append(Opened(place, edit))
+                found.append(Opened(place, edit, key.startswith(GONE)))
     return tuple(found)
 
 
 def find(ports: Ports, name: str | None, stack: str | None) -> Opened:
     """The edit that is meant: by its names, by the folder that the user is in, or the only one. Raises UsageError."""
     workspace = choose(ports, stack).workspace if stack else workspace_of(ports, ports.files.cwd())
+    if workspace:
+        _sweep(ports, workspace)
     edits = all_open(ports, workspace) if workspace else ()
     if stack:
         file = choose(ports, stack).file
@@ -152,6 +158,16 @@ def discard(ports: Ports, folder: str) -> None:
     """Without its record first, so that half of it is never taken for a work tree."""
     ports.files.remove(f"{folder}/{RECORD}")
     ports.files.remove(folder)
+
+
+def _sweep(ports: Ports, workspace: str) -> None:
+    """What a killed command has left of an edit that it had closed."""
+    above = f"{workspace}/{FOLDER}"
+    for stack in ports.files.list(above):
+        for key in ports.files.list(f"{above}/{stack}"):
+            folder = f"{above}/{stack}/{key}"
+            if key.startswith(GONE) and _record(ports, folder) is None:
+                ports.files.remove(folder)
 
 
 def _mend(ports: Ports, place: Place) -> None:

@@ -382,6 +382,23 @@ def test_an_abort_keeps_the_diff(bench: Bench) -> None:
     assert queue(bench) == before and open_edits(bench.ports()) == ()
 
 
+def test_a_look_at_what_is_open_moves_nothing_of_a_running_command(bench: Bench) -> None:
+    change(opened(bench, "t/two"), "two\n", "mine\n")
+    above = bench.workspace / ".stackctl/edit/s"
+    for name in (".making-t+two", ".gone-t+three"):
+        (above / name).mkdir()
+        (above / name / "half").write_text("made\n")
+    there = sorted(above.rglob("half"))
+    assert [each.name for each in open_edits(bench.ports())] == ["t/two"]
+    assert sorted(above.rglob("half")) == there and len(there) == 2
+    (above / "t+two").rename(above / ".gone-t+two")
+    found = open_edits(bench.ports())
+    assert [(each.folder, each.files) for each in found] == [(str(above / ".gone-t+two"), ("python/pkg/a.py",))]
+    assert not (above / "t+two").exists()
+    assert folded(bench).open is None
+    assert not [path for path in above.iterdir() if path.is_dir()]
+
+
 def test_ignored_files_and_a_stash_keep_the_work_tree(bench: Bench) -> None:
     (bench.folder / "engine/.gitignore").write_text("*.log\n")
     folder = opened(bench, "t/two")
