@@ -6,7 +6,9 @@ The queue is always the old one or the new one, the work tree keeps what was typ
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +24,11 @@ from tests.commands.composing import Bench
 from tests.commands.test_authoring import change, names, queue
 from tests.fakes import LocalFilesAt
 
-STEPS = range(8)  # one more than a refresh has: the last one runs to its end
+pytestmark = pytest.mark.slow
+CHANGES = {True: 7, False: 6}  # what a refresh changes on disk, one step each: of a new patch, of an old one
+KILLS = [(new, step) for new, steps in CHANGES.items() for step in range(steps + 1)]  # the last one runs to its end
+CUTS = [0, 3, 5, 6]  # before anything; between patch and stack file; when the edit is set aside; at the last removal
+OPENING, UPDATE = 3, 7
 FULL = "No space left on device"
 
 
@@ -44,7 +50,7 @@ class FaultyFiles(LocalFilesAt):
         super().__init__(bench.folder / "home", bench.workspace)
         self._counted = counted
 
-    def write(self, path: str, data: bytes, mode: int = 0o644) -> None:
+    def write(self, path: str, data: bytes, mode: int | None = None) -> None:
         self._counted.step(lambda: super(FaultyFiles, self).write(path, data, mode))
 
     def remove(self, path: str) -> None:
@@ -66,14 +72,20 @@ def faulty(bench: Bench, counted: Counted) -> Ports:
 
 
 def killed(act: Callable[[], object]) -> bool:
-    """Run it in a process of its own; whether a SIGKILL ended that."""
+    """Run it in a process of its own; whether a SIGKILL ended that. It may end by nothing else but its own end."""
     child = os.fork()
     if child == 0:
+        code = 1
         try:
             act()
+            code = 0
+        except BaseException:  # shown here: this process has no test that could tell
+            traceback.print_exc()
         finally:
-            os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
 
 
 def kill() -> None:
@@ -90,24 +102,45 @@ def full() -> None:
 
 NEW = RefreshRequest("t/new", "s", Words("Title"))
 OLD = RefreshRequest("t/two", "s")
+MINE = ("line 20\n", "mine\n")
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    found = Bench(tmp_path)
-    for name, line in (("one", 5), ("two", 15), ("three", 25)):
-        found.edit(f"t/{name}", line, name)
-    found.stack_file("t/one", "t/two", "t/three")
-    return found
+class Prepared:
+    """Workspaces made once by git, each copied to the one place that they were made at."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        bench = Bench(folder / "here")
+        for name, line in (("one", 5), ("two", 15), ("three", 25)):
+            bench.edit(f"t/{name}", line, name)
+        bench.stack_file("t/one", "t/two", "t/three")
+        self._keep("plain")
+        change(Path(new_patch(bench.ports(), NewRequest("t/new", "s", after="t/one")).folder), *MINE, "b.py")
+        self._keep("new")
+        change(Path(edit_patch(self.fresh("plain").ports(), "t/two", "s").folder), "two\n", "mine\n")
+        self._keep("old")
+        self._behind(self.fresh("plain"))
+        self._keep("behind")
+
+    @staticmethod
+    def _behind(bench: Bench) -> None:
+        """The edit of t/three is older than what t/one says by now."""
+        change(Path(edit_patch(bench.ports(), "t/three", "s").folder), "three\n", "mine\n")
+        change(Path(edit_patch(bench.ports(), "t/one", "s").folder), "one\n", "ONE\n")
+        refresh(bench.ports(), RefreshRequest("t/one", "s"))
+
+    def _keep(self, name: str) -> None:
+        shutil.copytree(self._folder / "here", self._folder / name, symlinks=True)
+
+    def fresh(self, name: str) -> Bench:
+        shutil.rmtree(self._folder / "here")
+        shutil.copytree(self._folder / name, self._folder / "here", symlinks=True)
+        return Bench(self._folder / "here")
 
 
-def edited(bench: Bench, new: bool) -> RefreshRequest:
-    if new:
-        folder = new_patch(bench.ports(), NewRequest("t/new", "s", after="t/one")).folder
-        change(Path(folder), "line 20\n", "mine\n", "b.py")
-        return NEW
-    change(Path(edit_patch(bench.ports(), "t/two", "s").folder), "two\n", "mine\n")
-    return OLD
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return Prepared(tmp_path_factory.mktemp("prepared"))
 
 
 def ends_well(bench: Bench, request: RefreshRequest, before: dict[str, bytes]) -> None:
@@ -129,71 +162,61 @@ def ends_well(bench: Bench, request: RefreshRequest, before: dict[str, bytes]) -
     assert not [path for path in (bench.workspace / ".stackctl/edit/s").iterdir() if path.is_dir()]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("step", STEPS)
-def test_a_killed_refresh_leaves_the_old_or_the_new(bench: Bench, new: bool, step: int) -> None:
+@pytest.mark.parametrize(("new", "step"), KILLS)
+def test_a_killed_refresh_leaves_the_old_or_the_new(prepared: Prepared, new: bool, step: int) -> None:
     """Killed before each step that changes something: after the one before it."""
-    request, before = edited(bench, new), queue(bench)
+    bench, request = prepared.fresh("new" if new else "old"), NEW if new else OLD
+    before = queue(bench)
     was_killed = killed(lambda: refresh(faulty(bench, Counted(step, kill)), request))
-    assert was_killed == (step < (7 if new else 6))
+    assert was_killed == (step < CHANGES[new])
     ends_well(bench, request, before)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("step", STEPS)
-def test_ctrl_c_leaves_the_old_or_the_new(bench: Bench, new: bool, step: int) -> None:
-    request, before = edited(bench, new), queue(bench)
-    counted = Counted(step, interrupt)
-    if step == 0:  # it has not found the edit yet
-        with pytest.raises(KeyboardInterrupt):
-            refresh(faulty(bench, counted), request)
-    elif step < (7 if new else 6):
-        with pytest.raises(Interrupted, match=f"interrupted: the edit of {request.name} is open"):
-            refresh(faulty(bench, counted), request)
-    ends_well(bench, request, before)
+@pytest.mark.parametrize("step", CUTS)
+def test_ctrl_c_leaves_the_old_or_the_new(prepared: Prepared, step: int) -> None:
+    bench = prepared.fresh("new")
+    before = queue(bench)
+    # at the first step it has not found the edit yet
+    told, text = (Interrupted, "interrupted: the edit of t/new is open") if step else (KeyboardInterrupt, None)
+    with pytest.raises(told, match=text):
+        refresh(faulty(bench, Counted(step, interrupt)), NEW)
+    ends_well(bench, NEW, before)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("new", [False, True])
-@pytest.mark.parametrize("step", STEPS)
-def test_a_full_disk_leaves_the_old_or_the_new(bench: Bench, new: bool, step: int) -> None:
-    request, before = edited(bench, new), queue(bench)
-    try:
-        refresh(faulty(bench, Counted(step, full)), request)
-    except StackctlError as error:
-        assert FULL in str(error)
-        after = queue(bench)
-        if new and "patches/t/new.patch" in after:
-            assert b"t/new" in after["stacks/s.yaml"]  # not one without the other
-    ends_well(bench, request, before)
+@pytest.mark.parametrize("step", CUTS)
+def test_a_full_disk_leaves_the_old_or_the_new(prepared: Prepared, step: int) -> None:
+    bench = prepared.fresh("new")
+    before = queue(bench)
+    with pytest.raises(StackctlError, match=FULL):
+        refresh(faulty(bench, Counted(step, full)), NEW)
+    after = queue(bench)
+    assert ("patches/t/new.patch" in after) == (b"t/new" in after["stacks/s.yaml"])  # not one without the other
+    ends_well(bench, NEW, before)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", range(6))
-def test_a_killed_opening_is_begun_anew(bench: Bench, step: int) -> None:
-    killed(lambda: edit_patch(faulty(bench, Counted(step, kill)), "t/two", "s"))
+@pytest.mark.parametrize("step", range(OPENING + 1))
+def test_a_killed_opening_is_begun_anew(prepared: Prepared, step: int) -> None:
+    bench = prepared.fresh("plain")
+    was_killed = killed(lambda: edit_patch(faulty(bench, Counted(step, kill)), "t/two", "s"))
+    assert was_killed == (step < OPENING)
     folder = Path(edit_patch(bench.ports(), "t/two", "s").folder)
     change(folder, "two\n", "mine\n")
     assert refresh(bench.ports(), OLD).written == ("patches/t/two.patch",)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", range(10))
-def test_a_killed_update_loses_no_edit(bench: Bench, step: int) -> None:
-    change(Path(edit_patch(bench.ports(), "t/three", "s").folder), "three\n", "mine\n")
-    change(Path(edit_patch(bench.ports(), "t/one", "s").folder), "one\n", "ONE\n")
-    refresh(bench.ports(), RefreshRequest("t/one", "s"))
-    killed(lambda: edit_patch(faulty(bench, Counted(step, kill)), "t/three", "s", update=True))
+@pytest.mark.parametrize("step", range(UPDATE + 1))
+def test_a_killed_update_loses_no_edit(prepared: Prepared, step: int) -> None:
+    bench = prepared.fresh("behind")
+    was_killed = killed(lambda: edit_patch(faulty(bench, Counted(step, kill)), "t/three", "s", update=True))
+    assert was_killed == (step < UPDATE)
     result = edit_patch(bench.ports(), "t/three", "s", update=True)
     text = (Path(result.folder) / "python/pkg/a.py").read_text()
     assert "\nONE\n" in text and "\nmine\n" in text
     assert refresh(bench.ports(), RefreshRequest("t/three", "s")).written == ("patches/t/three.patch",)
 
 
-def test_what_is_typed_while_the_tree_is_taken_away_is_not_lost(bench: Bench) -> None:
-    request = edited(bench, new=False)
+def test_what_is_typed_while_the_tree_is_taken_away_is_not_lost(prepared: Prepared) -> None:
+    bench = prepared.fresh("old")
     folder = bench.workspace / ".stackctl/edit/s"
 
     class Typing(GitWorkTrees):
@@ -203,14 +226,14 @@ def test_what_is_typed_while_the_tree_is_taken_away_is_not_lost(bench: Bench) ->
                 change(Path(new), "mine\n", "mine, and later\n")
 
     files = LocalFilesAt(bench.folder / "home", bench.workspace)
-    result = refresh(bench.ports(work_trees=Typing(files)), request)
+    result = refresh(bench.ports(work_trees=Typing(files)), OLD)
     assert result.written and result.open == "its files were changed while it was folded: refresh it again"
     assert "mine, and later" in (folder / "t+two/python/pkg/a.py").read_text()
-    assert refresh(bench.ports(), request).open is None
+    assert refresh(bench.ports(), OLD).open is None
 
 
-def test_a_stack_file_that_changes_during_the_proof_is_not_written_over(bench: Bench) -> None:
-    request = edited(bench, new=True)
+def test_a_stack_file_that_changes_during_the_proof_is_not_written_over(prepared: Prepared) -> None:
+    bench = prepared.fresh("new")
     stack = bench.workspace / "stacks/s.yaml"
 
     class Late(GitStore):
@@ -221,6 +244,6 @@ def test_a_stack_file_that_changes_during_the_proof_is_not_written_over(bench: B
 
     files = LocalFilesAt(bench.folder / "home", bench.workspace)
     with pytest.raises(StackctlError, match=r"stacks/s.yaml changed while the queue was proved"):
-        refresh(bench.ports(git=Late(files)), request)
+        refresh(bench.ports(git=Late(files)), NEW)
     assert "# a remark" in stack.read_text() and "t/new" not in stack.read_text()
-    assert refresh(bench.ports(), request).open is None
+    assert refresh(bench.ports(), NEW).open is None

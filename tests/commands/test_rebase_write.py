@@ -120,10 +120,10 @@ def test_a_file_in_the_way_is_not_written_over(world: Written) -> None:
 def test_a_name_that_no_stack_may_have_is_refused_first(world: Written, name: str) -> None:
     world.commit = "1" * 40  # never asked for
     world.here = world.settle()
-    before = {path for path in world.folder.rglob("*")}
+    before = set(world.folder.rglob("*"))
     with pytest.raises(UsageError, match=r"^--as: .* names no stack"):
         write(world.here, world.asked(name=name))
-    assert {path for path in world.folder.rglob("*")} == before
+    assert set(world.folder.rglob("*")) == before
 
 
 def test_another_stack_on_the_new_base_goes_on_reading_its_files(world: Written) -> None:
