@@ -1,7 +1,11 @@
-"""A fork of forty commits on the real sglang: imported, exported, imported again, and every byte is the same."""
+"""A fork of many commits on the real sglang: imported, exported, imported again, and every byte is the same.
+
+Twenty commits meet each kind of edit twice; STACKCTL_COMMITS=40 asks for as many.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -24,7 +28,7 @@ from tests.fakes import Told, fake_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.net, pytest.mark.timeout(900)]
 STACK = Path(__file__).parents[2] / "stacks" / "cpu.yaml"
-COMMITS = 40
+COMMITS = int(os.environ.get("STACKCTL_COMMITS", "20"))
 WHERE = "python/sglang/srt/managers/"
 
 
@@ -74,7 +78,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.patch")}
 
 
-def test_forty_commits_there_and_back(fork: Path, tmp_path: Path) -> None:
+def test_a_fork_there_and_back(fork: Path, tmp_path: Path) -> None:
     ports = workspace(tmp_path / "one")
     first = taken(ports, ImportRequest(Selection("s"), sources.fork(str(fork), "main..fork"), "fork", add=True))
     assert first.result_tree == forks.git(fork, "rev-parse", "fork^{tree}")
@@ -87,12 +91,9 @@ def test_forty_commits_there_and_back(fork: Path, tmp_path: Path) -> None:
     export_patches(ports, ExportRequest(Selection("s"), mbox=str(tmp_path / "q.mbox")))
 
     files = written(tmp_path / "one/patches")
-    for name, take in {
-        "branch": sources.fork(str(fork), "main..back"),
-        "mailbox": sources.files([str(tmp_path / "q.mbox")]),
-    }.items():
-        other = workspace(tmp_path / name)
-        taken(other, ImportRequest(Selection("s"), take, "fork", add=True))
-        assert written(tmp_path / name / "patches") == files
-        again = export_patches(other, ExportRequest(Selection("s"), "back", str(fork), "main"))
-        assert not again.new  # the very same ids
+    other = workspace(tmp_path / "mailbox")
+    mails = sources.files([str(tmp_path / "q.mbox")])
+    taken(other, ImportRequest(Selection("s"), mails, "fork", add=True))
+    assert written(tmp_path / "mailbox/patches") == files
+    again = export_patches(other, ExportRequest(Selection("s"), "back", str(fork), "main"))
+    assert not again.new  # the very same ids, though the patches came by mail
