@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.changes import Change, change_stack, holder
-from stackctl.commands.editing import MESSAGE, Opened, Place, all_open, close, discard, find, opened, place_of, remember
+from stackctl.commands.editing import MESSAGE, Opened, Place, all_open, discard, find, opened, place_of, remember
 from stackctl.commands.foreseen import foreseen
 from stackctl.commands.gather import load_file
 from stackctl.commands.tree import Read, apply_patches, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown, workspace_of
-from stackctl.commands.worktree import keep, listing, only_there, refuse_losing, refuse_unfit
+from stackctl.commands.worktree import keep, listing, moved_aside, only_there, refuse_losing, refuse_unfit
 from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, worth_keeping
 from stackctl.core.patches.faults import Fault
@@ -157,7 +157,9 @@ def abort(ports: Ports, name: str | None, stack: str | None, yes: bool = False) 
     diff = ports.git.diff(edit.base, snapshot.tree).encode("utf-8", "surrogateescape")
     kept = keep(ports, opening, snapshot, diff)
     told = Aborted(edit.name, place.called, kept and shown(ports, kept))  # the user may stand in what now goes
-    close(ports, place)
+    if not moved_aside(ports, opening, snapshot):
+        raise _typed(opening, "given up")
+    discard(ports, place.gone)
     return told
 
 
@@ -228,7 +230,9 @@ def _updated(ports: Ports, chosen: Chosen, opening: Opened) -> Open:
     tree = ports.git.apply(now.base, [(diff, 1)]).tree if diff else now.base
     paths = changed(listing(ports, edit.base), listing(ports, snapshot.tree))
     merged = _make(ports, Opened(place, now), place.making, tree or _Change(diff, 1, paths))
-    ports.work_trees.move(place.folder, place.gone)
+    if not moved_aside(ports, opening, snapshot):
+        discard(ports, place.making)
+        raise _typed(opening, "put onto the queue as it is now")
     ports.work_trees.move(place.making, place.folder)
     discard(ports, place.gone)
     return replace(state_of(ports, Opened(place, now)), behind=behind, merged=merged, resumed=True)
@@ -265,6 +269,11 @@ def _restore_base(ports: Ports, chosen: Chosen, opening: Opened) -> None:
             f"the store has lost the tree that the edit of {edit.name} began at, and the queue gives another one now",
             f"Copy your files out of {shown(ports, opening.place.folder)}.",
         )
+
+
+def _typed(opening: Opened, meanwhile: str) -> StackctlError:
+    message = f"files of {opening.edit.name} were changed while it was {meanwhile}; the edit stays open"
+    return StackctlError(message, "Run it again.")
 
 
 def _plain(ports: Ports, opening: Opened, trouble: str | None = None) -> Open:

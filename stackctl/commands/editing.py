@@ -148,12 +148,6 @@ def find(ports: Ports, name: str | None, stack: str | None) -> Opened:
     return Opened(fitting[0].place, edit)
 
 
-def close(ports: Ports, place: Place) -> None:
-    """Take an edit's work tree away: out of sight at once, then file by file."""
-    ports.work_trees.move(place.folder, place.gone)
-    discard(ports, place.gone)
-
-
 def discard(ports: Ports, folder: str) -> None:
     """Without its record first, so that half of it is never taken for a work tree."""
     ports.files.remove(f"{folder}/{RECORD}")

@@ -18,7 +18,7 @@ from stackctl.commands.message import Words, asked, drafted
 from stackctl.commands.proving import Verdict, judged
 from stackctl.commands.tree import Read, read_queue
 from stackctl.commands.workspace import Chosen, shown
-from stackctl.commands.worktree import listing, refuse_unfit
+from stackctl.commands.worktree import listing, moved_aside, refuse_unfit
 from stackctl.core.names import PatchName
 from stackctl.core.patches.areas import OTHER, areas_of
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, digest, worth_keeping
@@ -237,12 +237,9 @@ class _Refresh:
             return "--keep"
         if kept:
             return f"it holds what no patch has: {', '.join(kept)}"
-        place = self.place
-        self.ports.work_trees.move(place.folder, place.gone)  # first out of sight, then looked at once more
-        if self.ports.work_trees.snapshot(place.gone, self.edit.base).tree != snapshot.tree:
-            self.ports.work_trees.move(place.gone, place.folder)
+        if not moved_aside(self.ports, self.opening, snapshot):
             return "its files were changed while it was folded: refresh it again"
-        discard(self.ports, place.gone)
+        discard(self.ports, self.place.gone)
         return None
 
     def _go_on(self) -> None:

@@ -47,6 +47,21 @@ def refuse_losing(snapshot: Snapshot) -> None:
         raise StackctlError(f"the work tree holds what no patch has: {', '.join(kept)}", "Move it away first.")
 
 
+def moved_aside(ports: Ports, opening: Opened, seen: Snapshot) -> bool:
+    """Takes the work tree out of sight, then looks once more: False, and back in its place, when it is not `seen`."""
+    place = opening.place
+    ports.work_trees.move(place.folder, place.gone)
+    now = ports.work_trees.snapshot(place.gone, opening.edit.base)
+    if _held(now) == _held(seen):
+        return True
+    ports.work_trees.move(place.gone, place.folder)
+    return False
+
+
+def _held(snapshot: Snapshot) -> tuple[object, ...]:
+    return snapshot.tree, worth_keeping(snapshot.left_out), snapshot.only_here
+
+
 def keep(ports: Ports, opening: Opened, snapshot: Snapshot, diff: bytes) -> str | None:
     """Write the diff of an edit beside its work tree, named by what it holds; None when there is none."""
     if not diff:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stackctl.adapters.git import GitWorkTrees
 from stackctl.cli import main
 from stackctl.commands.authoring import NewRequest, abort, edit_patch, new_patch, open_edits
 from stackctl.commands.message import Words
@@ -16,6 +17,7 @@ from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports
 from tests.commands.composing import NUMBERS, Bench
+from tests.fakes import LocalFilesAt
 
 pytestmark = pytest.mark.slow
 WORDS = Words("Do it better\n\nBecause.", {"Area": "tests", "Why": "It is a test.", "Remove-when": "never"})
@@ -397,6 +399,26 @@ def test_a_look_at_what_is_open_moves_nothing_of_a_running_command(bench: Bench)
     assert not (above / "t+two").exists()
     assert folded(bench).open is None
     assert not [path for path in above.iterdir() if path.is_dir()]
+
+
+def test_what_is_typed_while_an_edit_is_taken_away_is_not_lost(bench: Bench) -> None:
+    """Neither by giving it up nor by putting it onto the queue as it is now."""
+    folder = opened(bench, "t/two")
+    change(folder, "two\n", "mine\n")
+
+    class Typing(GitWorkTrees):
+        def move(self, old: str, new: str) -> None:
+            super().move(old, new)
+            if Path(new).name.startswith(".gone-"):
+                change(Path(new), "mine", "later: mine")
+
+    typing = bench.ports(work_trees=Typing(LocalFilesAt(bench.folder / "home", bench.workspace)))
+    with pytest.raises(StackctlError, match="were changed while it was given up"):
+        abort(typing, "t/two", None)
+    with pytest.raises(StackctlError, match="were changed while it was put onto the queue"):
+        edit_patch(typing, "t/two", "s", update=True)
+    assert "later: later: mine" in (folder / "python/pkg/a.py").read_text()
+    assert folded(bench).open is None
 
 
 def test_ignored_files_and_a_stash_keep_the_work_tree(bench: Bench) -> None:
