@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from stackctl.commands.rebasing import Resolution
 from stackctl.commands.workspace import shown
+from stackctl.commands.worktree import refuse_losing
 from stackctl.core.names import PatchName
 from stackctl.core.patches.rebase_events import Event, Opened, Resolved, SessionState, line_of, state_of
 from stackctl.core.stack.resolved import ResolvedStack
@@ -84,11 +85,15 @@ def make_work(ports: Ports, session: Session, waiting: Opened) -> None:
 
 
 def keep_edits(ports: Ports, session: Session, waiting: Opened) -> str | None:
-    """The file that keeps what was edited since the work tree was made; None when nothing was."""
+    """The file that keeps what was edited since the work tree was made; None when nothing was.
+
+    Raises StackctlError when the work tree holds what no diff keeps.
+    """
     if not ports.files.is_dir(session.work):
         return None
     ports.work_trees.lend(session.work)
     snapshot = ports.work_trees.snapshot(session.work, waiting.onto)
+    refuse_losing(snapshot)
     if snapshot.tree == waiting.shown:
         return None
     file = f"{session.folder}-{_flat(waiting.patch)}.{snapshot.tree[:8]}.diff"  # never over an earlier one

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from stackctl.commands.rebase_folder import Session, keep_resolution
 from stackctl.commands.rebase_memory import remember, remembered
 from stackctl.commands.workspace import shown
+from stackctl.commands.worktree import refuse_losing
 from stackctl.core.names import TreeId
 from stackctl.core.patches.canonical import canonical
 from stackctl.core.patches.faults import Fault
@@ -20,14 +21,19 @@ from stackctl.ports import Ports
 
 
 def take_work(ports: Ports, stack: ResolvedStack, session: Session, waiting: Opened, labels: Labels) -> Session:
-    """The session with one resolution more. Raises InvalidFile with everything that is not settled."""
+    """The session with one resolution more.
+
+    Raises InvalidFile with everything that is not settled, StackctlError for what would be lost with the work tree.
+    """
     ports.work_trees.lend(session.work)
-    tree = ports.work_trees.snapshot(session.work, waiting.onto).tree
+    snapshot = ports.work_trees.snapshot(session.work, waiting.onto)
+    tree = snapshot.tree
     contents = ports.git.read(tree, _changed(ports, waiting.onto, tree))
     diff = ports.git.diff(waiting.onto, tree).encode("utf-8", "surrogateescape")
     problems = list(_unsettled(shown(ports, session.work), waiting, tree, contents, diff))
     if problems:
         raise InvalidFile(problems, f"--continue when it is done; --leave-out gives {waiting.patch} up, --abort all.")
+    refuse_losing(snapshot)
     _remember(ports, stack, waiting, contents, labels)
     return keep_resolution(ports, session, waiting, diff)
 

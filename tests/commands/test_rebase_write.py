@@ -244,6 +244,21 @@ def test_abort_keeps_what_was_edited(world: Written) -> None:
         status(world.here, Selection("s"))
 
 
+def test_what_no_diff_keeps_stays_with_the_work_tree(world: Written) -> None:
+    world.base(".gitignore", "*.log\n", "*.log\n")
+    world.conflicting()
+    world.begin()
+    settle_conflict(world, changed((10, "both tens"), topic="c"))
+    world.write(f"{WORK}/run.log", "precious\n")
+    before = world.all()
+    for verb in (go_on, leave_out, abort):
+        with pytest.raises(StackctlError, match=r"holds what no patch has: run\.log"):
+            verb(world.here, Selection("s"))
+    assert world.all() == before
+    (world.workspace / WORK / "run.log").unlink()
+    assert go_on(world.here, Selection("s")).written
+
+
 def test_status_looks_and_changes_nothing(world: Written) -> None:
     world.conflicting()
     world.begin()
