@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from stackctl.commands.rebasing import Resolution
 from stackctl.commands.workspace import shown
 from stackctl.commands.worktree import refuse_losing
-from stackctl.core.names import PatchName
+from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.rebase_events import Event, Opened, Resolved, SessionState, line_of, state_of
 from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.errors import StackctlError
@@ -64,12 +64,12 @@ def resolutions(ports: Ports, session: Session) -> dict[PatchName, Resolution]:
     return {name: Resolution(each.onto, ports.files.read(f"{session.folder}/{each.file}")) for name, each in found}
 
 
-def keep_resolution(ports: Ports, session: Session, waiting: Opened, diff: bytes) -> Session:
-    """The diff first, then the event that names it; then the work tree has done its duty."""
+def keep_resolution(ports: Ports, session: Session, waiting: Opened, diff: bytes, seen: TreeId) -> Session:
+    """The diff first, then the event that names it; then the work tree, of which `seen` is taken, has done its duty."""
     file = f"resolved/{_flat(waiting.patch)}.diff"
     ports.files.write(f"{session.folder}/{file}", diff)
     session = with_event(ports, session, Resolved(waiting.patch, waiting.onto, file))
-    ports.files.remove(session.work)
+    _put_away(ports, session, waiting, seen)
     return session
 
 
@@ -85,7 +85,7 @@ def make_work(ports: Ports, session: Session, waiting: Opened) -> None:
 
 
 def keep_edits(ports: Ports, session: Session, waiting: Opened) -> str | None:
-    """The file that keeps what was edited since the work tree was made; None when nothing was.
+    """Takes the work tree away. The file that keeps what was edited in it; None when nothing was.
 
     Raises StackctlError when the work tree holds what no diff keeps.
     """
@@ -94,12 +94,27 @@ def keep_edits(ports: Ports, session: Session, waiting: Opened) -> str | None:
     ports.work_trees.lend(session.work)
     snapshot = ports.work_trees.snapshot(session.work, waiting.onto)
     refuse_losing(snapshot)
-    if snapshot.tree == waiting.shown:
-        return None
-    file = f"{session.folder}-{_flat(waiting.patch)}.{snapshot.tree[:8]}.diff"  # never over an earlier one
-    diff = ports.git.diff(waiting.onto, snapshot.tree)
-    ports.files.write(file, diff.encode("utf-8", "surrogateescape"))
+    file = _keep(ports, session, waiting, snapshot.tree) if snapshot.tree != waiting.shown else None
+    _put_away(ports, session, waiting, snapshot.tree)
     return file
+
+
+def _keep(ports: Ports, session: Session, waiting: Opened, tree: TreeId) -> str:
+    file = f"{session.folder}-{_flat(waiting.patch)}.{tree[:8]}.diff"  # never over an earlier one
+    ports.files.write(file, ports.git.diff(waiting.onto, tree).encode("utf-8", "surrogateescape"))
+    return file
+
+
+def _put_away(ports: Ports, session: Session, waiting: Opened, seen: TreeId) -> None:
+    """Out of sight, looked at once more, then gone: what was saved in it since `seen` is kept as a diff, and told."""
+    gone = f"{session.folder}/tree.gone"
+    ports.files.remove(gone)
+    ports.work_trees.move(session.work, gone)
+    now = ports.work_trees.snapshot(gone, waiting.onto).tree
+    if now != seen:
+        file = _keep(ports, session, waiting, now)
+        ports.progress.say(f"what was changed in the work tree meanwhile is in {shown(ports, file)}")
+    ports.files.remove(gone)
 
 
 def _flat(name: PatchName) -> str:

@@ -89,7 +89,6 @@ def leave_out(ports: Ports, selection: Selection) -> RebaseReport:
         raise UsageError("no patch waits for hands", "Say --continue.")
     kept = keep_edits(ports, session, waiting)
     session = with_event(ports, session, LeftOut(waiting.patch))
-    ports.files.remove(session.work)
     report = _go(ports, _prepared(ports, selection, session), session)
     told = (f"What was edited for {waiting.patch} is in {shown(ports, kept)}.",) if kept else ()
     return replace(report, hints=(*told, *report.hints))

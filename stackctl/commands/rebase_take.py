@@ -35,7 +35,7 @@ def take_work(ports: Ports, stack: ResolvedStack, session: Session, waiting: Ope
         raise InvalidFile(problems, f"--continue when it is done; --leave-out gives {waiting.patch} up, --abort all.")
     refuse_losing(snapshot)
     _remember(ports, stack, waiting, contents, labels)
-    return keep_resolution(ports, session, waiting, diff)
+    return keep_resolution(ports, session, waiting, diff, tree)
 
 
 def _remember(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -288,15 +289,37 @@ def test_a_queue_that_changed_meanwhile_is_asked_anew(world: Written) -> None:
     assert b"my twenty-five" not in world.store.read(done.tree, ["pkg/a.py"])["pkg/a.py"]
 
 
+class Typing(GitWorkTrees):
+    """Somebody saves a file in the very moment in which the work tree is taken away."""
+
+    def move(self, old: str, new: str) -> None:
+        if new.endswith("tree.gone"):
+            Path(old, "pkg/c.py").write_text("typed late\n", encoding="utf-8")
+        super().move(old, new)
+
+
+@pytest.mark.parametrize("verb", [go_on, leave_out, abort])
+def test_what_is_typed_while_the_work_tree_is_taken_away_is_kept(
+    world: Written, verb: Callable[[Ports, Selection], object]
+) -> None:
+    world.conflicting()
+    world.begin()
+    settle_conflict(world, changed((10, "both tens"), topic="c"))
+    verb(replace(world.here, work_trees=Typing(world.here.files)), Selection("s"))
+    kept = [data for path, data in world.all().items() if path.startswith(".stackctl/rebase/s-t~conflict.")]
+    assert any(b"+typed late" in data for data in kept)
+
+
 class Dying(GitWorkTrees):
     """Work trees that end the command, as a kill would, before or after the folder is moved into place."""
 
     late = False
 
     def move(self, old: str, new: str) -> None:
-        if self.late:
+        if self.late or not new.endswith("/tree"):
             super().move(old, new)
-        raise KeyboardInterrupt
+        if new.endswith("/tree"):
+            raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("late", [False, True])
