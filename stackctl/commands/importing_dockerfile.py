@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stackctl.commands.importing_ground import Ground, listing_of
-from stackctl.commands.importing_replay import Left, Replay, do_step, matches, put
+from stackctl.commands.importing_replay import Left, LeftInTree, Replay, do_step, landing, matches, put
 from stackctl.core.patches import folder as folders
 from stackctl.core.patches.dockerfile import Instruction, assigned, expanded, instructions
 from stackctl.core.patches.importing import Note, Taken
@@ -83,8 +83,10 @@ def _copy_in(replay: Replay, one: Instruction, where: str) -> None:
         return
     else:
         files = _from_context(replay, words[:-1], target, where)
-    for path, data in sorted(files.items()):
-        put(replay, where, path, data, f"{one.word} {one.rest}")
+    try:
+        put(replay, where, files, f"{one.word} {one.rest}")
+    except Left as left:
+        replay.notes.append(Note("not-replayed", f"{one.word} {one.rest}: {left}", where))
 
 
 def _from_context(replay: Replay, sources: Sequence[str], target: str, where: str) -> dict[str, bytes]:
@@ -98,10 +100,9 @@ def _from_context(replay: Replay, sources: Sequence[str], target: str, where: st
         inside = [name for name in names if source == "." or name.startswith(f"{source}/")]
         if not exact and not inside:
             replay.notes.append(Note("not-replayed", f"{source}: the context has no such file", where))
-        many = target.endswith("/") or len(sources) > 1 or len(exact) > 1
+        folder = f"{target}/" if len(sources) > 1 or len(exact) > 1 else target
         for name in exact:
-            place = posixpath.join(target, posixpath.basename(name)) if many else target
-            found[posixpath.normpath(place)] = files.read(posixpath.join(replay.context, name))
+            found[landing(replay, folder, name)] = files.read(posixpath.join(replay.context, name))
         for name in inside:
             rest = name if source == "." else name[len(source) + 1 :]
             found[posixpath.normpath(posixpath.join(target, rest))] = files.read(posixpath.join(replay.context, name))
@@ -172,10 +173,16 @@ def _command(replay: Replay, where: str, command: Command, cwd: str) -> None:
     step = step_of(command, cwd)
     try:
         do_step(replay, where, step, command.text)
+    except LeftInTree as left:
+        replay.notes.append(Note("not-replayed", f"{_short(command.text)}: {left}", where))
     except Left as left:
         _not_replayed(replay, where, command, cwd, str(left))
     except StackctlError as error:
         _not_replayed(replay, where, command, cwd, str(error))
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 100 else text[:97] + "…"
 
 
 def _edits(command: Command) -> bool:
@@ -190,7 +197,10 @@ def _not_replayed(replay: Replay, where: str, command: Command, cwd: str, why: s
     touches = any(in_tree(word, roots) is not None for word in words if "/" in word)
     touches = touches or in_tree(cwd, roots) is not None or any(root in command.text for root in roots)
     tools = set(command.words) & {"sed", "patch"} or {"git", "apply"} <= set(command.words)
-    said = command.text if len(command.text) < 100 else command.text[:97] + "…"
     replay.notes.append(
-        Note("not-replayed" if (touches and _edits(command)) or tools else "other-step", f"{said}: {why}", where)
+        Note(
+            "not-replayed" if (touches and _edits(command)) or tools else "other-step",
+            f"{_short(command.text)}: {why}",
+            where,
+        )
     )

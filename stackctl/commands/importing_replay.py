@@ -16,6 +16,7 @@ from hashlib import sha256
 from stackctl.commands.importing_ground import Draft, Ground, follow, listing_of
 from stackctl.commands.importing_script import run_edits
 from stackctl.core.names import TreeId
+from stackctl.core.patches.canonical import slug
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.importing import Incoming, Note, made_header, title_of, titled
 from stackctl.core.patches.installed import tops
@@ -27,6 +28,10 @@ from stackctl.ports import Ports, TreeFile
 
 class Left(Exception):
     """A step that is not replayed; its reason."""
+
+
+class LeftInTree(Left):
+    """One that would change the tree for certain."""
 
 
 @dataclass
@@ -48,22 +53,61 @@ class Replay:
 
 
 def matches(name: str, pattern: str) -> bool:
-    return name.count("/") == pattern.count("/") and fnmatchcase(name, pattern)
+    """As a shell fills a wildcard: it crosses no `/`, and takes no name with a dot in front that it does not say."""
+    if name.count("/") != pattern.count("/") or not fnmatchcase(name, pattern):
+        return False
+    parts = zip(name.split("/"), pattern.split("/"), strict=True)
+    return all(meant.startswith(".") or not part.startswith(".") for part, meant in parts)
 
 
-def put(replay: Replay, where: str, path: str, data: bytes, said: str) -> None:
-    """A file of the image; one below a root is a change of the tree."""
-    place = in_tree(path, replay.ground.how.roots)
-    if place is None:
-        replay.image[path] = data
+def landing(replay: Replay, target: str, source: str) -> str:
+    """Where a file that is copied to `target` comes to lie: inside of it, when that is a folder here."""
+    place = in_tree(target.rstrip("/"), replay.ground.how.roots)
+    known = replay.image if place is None else listing_of(replay.ports, replay.tree)
+    top = target.rstrip("/") if place is None else place
+    if target.endswith("/") or not top or any(name.startswith(f"{top}/") for name in known):
+        target = posixpath.join(target, posixpath.basename(source))
+    return posixpath.normpath(target)
+
+
+def put(replay: Replay, where: str, files: Mapping[str, bytes], said: str, gone: Sequence[str] = ()) -> None:
+    """What one step brings into the image, by absolute paths; what lies below a root is one change of the tree.
+
+    `gone`: places of the tree that it takes away. Raises Left for a name that is a folder of the tree.
+    """
+    roots, listing = replay.ground.how.roots, listing_of(replay.ports, replay.tree)
+    changes: dict[str, TreeFile | None] = dict.fromkeys(gone)
+    names: dict[str, TreeFile] = {}
+    for path, data in sorted(files.items()):
+        place = in_tree(path, roots)
+        if place is not None:
+            _refuse_folder(place, listing)
+            names[place] = TreeFile(place, data, listing[place][0] if place in listing else "100644")
+    replay.image |= {path: data for path, data in files.items() if in_tree(path, roots) is None}
+    changes |= names
+    if not changes:
         return
-    listing = listing_of(replay.ports, replay.tree)
-    mode = listing[place][0] if place in listing else "100644"
-    tree = replay.ports.git.change(replay.tree, {place: TreeFile(place, data, mode)})
-    if place in listing and tree != replay.tree:
-        text = f"{place} is replaced whole; nothing says which file it was cut from: look at the patch"
-        replay.notes.append(Note("remark", text, where))
-    _changed(replay, where, tree, (f"{'Replace' if place in listing else 'Add'} {posixpath.basename(place)}", said))
+    tree = replay.ports.git.change(replay.tree, changes)
+    for place in names:
+        if place in listing and tree != replay.tree:
+            text = f"{place} is replaced whole; nothing says which file it was cut from: look at the patch"
+            replay.notes.append(Note("remark", text, where))
+    _changed(replay, where, tree, (_title(list(names), listing, gone), said))
+
+
+def _refuse_folder(place: str, listing: Mapping[str, object]) -> None:
+    above = [place[:at] for at, letter in enumerate(place) if letter == "/"]
+    if not place or any(name.startswith(f"{place}/") for name in listing):
+        raise LeftInTree(f"{place or 'the top of the tree'} is a folder")
+    if any(name in listing for name in above):
+        raise LeftInTree(f"{place} would lie below a file")
+
+
+def _title(places: Sequence[str], listing: Mapping[str, object], gone: Sequence[str]) -> str:
+    if not places:
+        return f"Move {posixpath.basename(gone[0])} away"
+    verb = "Move" if gone else "Replace" if all(place in listing for place in places) else "Add"
+    return f"{verb} {posixpath.basename(places[0])}" if len(places) == 1 else f"{verb} {len(places)} files"
 
 
 def _changed(replay: Replay, where: str, tree: TreeId, words: tuple[str, str]) -> None:
@@ -72,10 +116,19 @@ def _changed(replay: Replay, where: str, tree: TreeId, words: tuple[str, str]) -
     if tree == replay.tree:
         replay.notes.append(Note("nothing", said, where))
         return
-    line = where.rpartition(":")[2]
-    header = made_header(f"{what} ({replay.name} line {line})", f"{where} says:\n\n  " + said.replace("\n", "\n  "))
+    title = _free_title(replay, what, where.rpartition(":")[2])
+    header = made_header(title, f"{where} says:\n\n  " + said.replace("\n", "\n  "))
     replay.changes.append(Incoming(where, header, tree))
     replay.tree = tree
+
+
+def _free_title(replay: Replay, what: str, line: str) -> str:
+    """A second step of the same kind in one line is numbered, so that both have names."""
+    taken = {slug(change.header.subject or "") for change in replay.changes}
+    title, number = f"{what} ({replay.name} line {line})", 2
+    while slug(title) in taken:
+        title, number = f"{what} ({replay.name} line {line}, {number})", number + 1
+    return title
 
 
 def do_step(replay: Replay, where: str, step: Step, said: str) -> None:
@@ -86,25 +139,44 @@ def do_step(replay: Replay, where: str, step: Step, said: str) -> None:
             _diff(replay, where, step)
         case Write():
             old = _file(replay, step.path) if step.append else None
-            put(replay, where, step.path, (old or b"") + step.text.encode("utf-8", "surrogateescape"), said)
+            put(replay, where, {step.path: (old or b"") + step.text.encode("utf-8", "surrogateescape")}, said)
         case Program():
             _program(replay, where, step, said)
         case Copy():
             _copy(replay, where, step, said)
         case Remove():
-            gone = [place for path in step.paths if (place := in_tree(path, replay.ground.how.roots)) is not None]
-            paths = [one for one in listing_of(replay.ports, replay.tree) if _under(one, gone)]
-            if gone:
-                tree = replay.ports.git.change(replay.tree, dict.fromkeys(paths))
-                _changed(replay, where, tree, (f"Remove {posixpath.basename(gone[0])}", said))
+            _remove(replay, where, step, said)
         case Nothing():
             pass
         case Unknown():
             raise Left(step.why)
 
 
-def _under(path: str, places: Sequence[str]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for place in places)
+def _remove(replay: Replay, where: str, step: Remove, said: str) -> None:
+    """Wildcards are filled from the tree; one that fits nothing there, or reaches above a root, is not replayed."""
+    listing, gone = listing_of(replay.ports, replay.tree), list[str]()
+    folders = {name[:at] for name in listing for at, letter in enumerate(name) if letter == "/"}
+    for path in step.paths:
+        place = in_tree(path, replay.ground.how.roots)
+        if place == "" or (place is None and _reaches(path, replay.ground.how.roots)):
+            raise LeftInTree(f"{path} may take a whole --root away")
+        if place is None:
+            continue
+        wild = bool(set(place) & set("*?["))
+        hits = sorted(one for one in (*listing, *folders) if matches(one, place)) if wild else [place]
+        if not hits:
+            raise LeftInTree(f"{place}: there is no such file")
+        gone += hits
+    if gone:
+        paths = [one for one in listing if any(one == place or one.startswith(f"{place}/") for place in gone)]
+        tree = replay.ports.git.change(replay.tree, dict.fromkeys(paths))
+        _changed(replay, where, tree, (f"Remove {posixpath.basename(gone[0])}", said))
+
+
+def _reaches(pattern: str, roots: Iterable[str]) -> bool:
+    """Whether a path may be a root, something above one, or, by its wildcards, something in one."""
+    parts = pattern.strip("/").split("/")
+    return any(all(map(fnmatchcase, root.strip("/").split("/"), parts)) for root in roots)
 
 
 def _file(replay: Replay, path: str) -> bytes | None:
@@ -237,14 +309,14 @@ def _speaks_of_tree(replay: Replay, texts: Sequence[str]) -> bool:
 
 
 def _copy(replay: Replay, where: str, step: Copy, said: str) -> None:
-    many = step.target.endswith("/") or len(step.sources) > 1
+    many = len(step.sources) > 1
+    files, gone = dict[str, bytes](), list[str]()
     for source in step.sources:
         data = _file(replay, source)
         if data is None:
             raise Left(f"{source}: no step brought it into the image")
-        target = posixpath.join(step.target, posixpath.basename(source)) if many else step.target
-        put(replay, where, posixpath.normpath(target), data, said)
+        files[landing(replay, f"{step.target}/" if many else step.target, source)] = data
         place = in_tree(source, replay.ground.how.roots)
         if step.move and place is not None:
-            tree = replay.ports.git.change(replay.tree, {place: None})
-            _changed(replay, where, tree, (f"Move {posixpath.basename(place)} away", said))
+            gone.append(place)
+    put(replay, where, files, said, gone)

@@ -332,6 +332,76 @@ def test_steps_one_by_one(world: World, step: str, kind: str, text: str) -> None
     assert report.source_tree == report.result_tree
 
 
+def of_steps(world: World, *steps: str, partial: bool = False) -> ImportReport:
+    file = docker(world, "FROM base\n" + "".join(f"{step}\n" for step in steps))
+    return world.take(sources.dockerfile(file, None, 60), replace(ROOTS, partial=partial))
+
+
+def paths_of(world: World) -> list[str]:
+    """Of the files that the patches of the workspace touch, one a diff."""
+    text = b"".join(world.written().values()).decode()
+    return [line.rpartition(" b/")[2] for line in text.splitlines() if line.startswith("diff --git ")]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "COPY fix.py /src/python/pkg",
+        "COPY fix.py /tmp/\nRUN cp /tmp/fix.py /src/python/pkg",
+        "COPY fix.py /tmp/\nRUN mv /tmp/fix.py /src/python/./pkg",
+        "COPY p/ /tmp/\nCOPY fix.py /tmp\nRUN cp /tmp/fix.py /src/python/pkg/",
+    ],
+)
+def test_a_file_that_is_copied_to_a_folder_lies_in_it(world: World, step: str) -> None:
+    of_steps(world, step)
+    assert paths_of(world) == ["python/pkg/fix.py"]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        ("COPY <<EOF /src/python/pkg\nx\nEOF", "python/pkg is a folder"),
+        ("RUN echo x > /src/python", "python is a folder"),
+        ("COPY fix.py /src/python/pkg/a.py/x", "would lie below a file"),
+        ("RUN rm -rf /src", "may take a whole --root away"),
+        ("RUN rm -rf /usr/lib/python3*/dist-packages/pkg", "may take a whole --root away"),
+        ("RUN rm /src/python/pkg/*.none", "there is no such file"),
+    ],
+)
+def test_no_step_takes_a_folder_for_a_file(world: World, step: str, why: str) -> None:
+    report = of_steps(world, step, partial=True)
+    (told,) = noted(report, "not-replayed")
+    assert told[0].endswith(why)
+    assert report.patches == ()
+
+
+@pytest.mark.parametrize(
+    ("step", "gone"),
+    [
+        ("RUN rm /src/python/pkg/*.py", [A, B]),
+        ("RUN rm -rf /src/python/p?g", [A, B, "python/pkg/run.sh"]),
+    ],
+)
+def test_wildcards_of_rm_are_filled(world: World, step: str, gone: list[str]) -> None:
+    assert [patch.files for patch in of_steps(world, step).patches] == [len(gone)]
+    assert paths_of(world) == gone
+
+
+def test_a_step_is_one_patch_and_has_a_name_of_its_own(world: World) -> None:
+    report = of_steps(
+        world,
+        "COPY fix.py p/0003-b.diff /src/python/pkg/",
+        "RUN sed -i 's/^line 3$/3/' /src/python/pkg/a.py && sed -i 's/^line 4$/4/' /src/python/pkg/a.py",
+        "RUN mv /src/python/pkg/fix.py /src/python/pkg/mend.py",
+    )
+    assert [(patch.title, patch.files) for patch in report.patches] == [
+        ("Add 2 files (Dockerfile line 2)", 2),
+        ("Edit a.py by sed (Dockerfile line 3)", 1),
+        ("Edit a.py by sed (Dockerfile line 3, 2)", 1),
+        ("Move mend.py (Dockerfile line 4)", 2),
+    ]
+
+
 def test_a_host_of_the_stack_may_be_this_machine(world: World) -> None:
     place = site(world)
     edit(place / "pkg/a.py", 10, "ten")
