@@ -11,19 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stackctl.commands.importing_ground import Ground, listing_of
-from stackctl.commands.importing_replay import Left, LeftInTree, Replay, do_step, landing, matches, put
+from stackctl.commands.importing_replay import Left, Replay, landing, matches, put
+from stackctl.commands.importing_run import follow_commands
 from stackctl.core.patches import folder as folders
-from stackctl.core.patches.dockerfile import Instruction, assigned, expanded, instructions
+from stackctl.core.patches.dockerfile import HERE, Instruction, assigned, expanded, instructions, unknown_variables
 from stackctl.core.patches.importing import Note, Taken
-from stackctl.core.patches.replay import step_of
 from stackctl.core.patches.roots import in_tree
 from stackctl.core.patches.shell import Command, commands, unrolled
-from stackctl.errors import PatchConflict, StackctlError
+from stackctl.errors import PatchConflict
 from stackctl.ports import Ports
 
-INSTALLERS = frozenset(
-    ("apt-get", "apt", "pip", "pip3", "uv", "dnf", "yum", "apk", "conda", "npm", "cargo", "make", "cmake")
-)
 INERT = ("CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "MAINTAINER", "STOPSIGNAL", "HEALTHCHECK", "USER", "VOLUME", "SHELL")
 
 
@@ -75,18 +72,34 @@ def _copy_in(replay: Replay, one: Instruction, where: str) -> None:
     words = [expanded(word, replay.variables) for word in one.words]
     target = posixpath.join(replay.cwd, words[-1]) if words else ""
     touches = in_tree(target.rstrip("/") or "/", replay.ground.how.roots) is not None
-    if one.texts:
-        files = {target: one.texts[0].text.encode("utf-8", "surrogateescape")}
-    elif "from" in one.flags or any("://" in word for word in words[:-1]):
+    sources = [word for word in words[:-1] if not HERE.fullmatch(word)]
+    if "from" in one.flags or any("://" in word for word in sources):
         kind = "not-replayed" if touches else "other-step"
         replay.notes.append(Note(kind, f"{one.word} {one.rest}: it comes from elsewhere", where))
         return
-    else:
-        files = _from_context(replay, words[:-1], target, where)
     try:
+        files = _from_context(replay, sources, target if len(words) == 2 else f"{target}/", where)
+        files |= _texts(replay, one, words)
         put(replay, where, files, f"{one.word} {one.rest}")
     except Left as left:
         replay.notes.append(Note("not-replayed", f"{one.word} {one.rest}: {left}", where))
+
+
+def _texts(replay: Replay, one: Instruction, words: Sequence[str]) -> dict[str, bytes]:
+    """The here-documents of a COPY: a file each, in a folder by the name of its end word."""
+    target = posixpath.join(replay.cwd, words[-1])
+    found: dict[str, bytes] = {}
+    marks = [match for word in words[:-1] if (match := HERE.fullmatch(word))]
+    for mark, text in zip(marks, one.texts, strict=True):
+        said = text.text
+        if not mark[2]:
+            unknown = unknown_variables(said, replay.variables)
+            if unknown:
+                raise Left(f"{unknown[0]} is not known here")
+            said = expanded(said, replay.variables)
+        place = posixpath.join(target, text.name) if target.endswith("/") or len(words) > 2 else target
+        found[posixpath.normpath(place)] = said.encode("utf-8", "surrogateescape")
+    return found
 
 
 def _from_context(replay: Replay, sources: Sequence[str], target: str, where: str) -> dict[str, bytes]:
@@ -128,10 +141,10 @@ def _files_of_loop(replay: Replay, one: Instruction, word: str) -> list[str]:
     if place is None:
         found = sorted(name for name in replay.image if matches(name, pattern))
     else:
-        root = max((root for root in roots if pattern.startswith(f"{root.rstrip('/')}/")), key=len)
+        root = next(one for one in sorted(roots, key=len, reverse=True) if in_tree(pattern, {one: roots[one]}) == place)
         inside = in_tree(root, roots) or ""
         names = sorted(path for path in listing_of(replay.ports, replay.tree) if matches(path, place))
-        found = [posixpath.join(root, path[len(inside) :].lstrip("/")) for path in names]
+        found = [posixpath.join("/", root, path[len(inside) :].lstrip("/")) for path in names]
     if not found:  # as a shell does; whatever is done to it will not be found either
         return [pattern]
     told = f"the loop takes {len(found)} files by their names: {', '.join(map(posixpath.basename, found))}"
@@ -149,58 +162,4 @@ def _run(replay: Replay, one: Instruction) -> None:
         body = one.texts[0].text if alone else script + "\n" + "".join(f"{x.text}{x.name}\n" for x in one.texts)
         read = commands(unrolled(body, lambda word: _files_of_loop(replay, one, word)), replay.variables)
         one = replace(one, line=one.line + 1) if alone else one
-    outer, cwd = replay.cwd, replay.cwd
-    for number, command in enumerate(read):
-        where = f"{replay.name}:{one.line + command.line - 1}"
-        following = read[number + 1] if number + 1 < len(read) else None
-        if command.joint == "||":
-            replay.notes.append(Note("remark", f"`|| {command.text}` hides a failure of what stands before it", where))
-            continue
-        if command.words[:1] == ["cd"]:
-            cwd = posixpath.normpath(posixpath.join(cwd, *command.words[1:2]))
-            continue
-        feeds = following is not None and following.joint == "|"
-        if following is not None and feeds and command.words[:1] == ["cat"] and len(command.words) == 2:
-            following.reads = posixpath.join(cwd, command.words[1])
-            continue
-        if feeds or (command.joint == "|" and command.reads is None):
-            command.dark = command.dark or "a pipe is not followed"
-        _command(replay, where, command, cwd)
-    replay.cwd = outer
-
-
-def _command(replay: Replay, where: str, command: Command, cwd: str) -> None:
-    step = step_of(command, cwd)
-    try:
-        do_step(replay, where, step, command.text)
-    except LeftInTree as left:
-        replay.notes.append(Note("not-replayed", f"{_short(command.text)}: {left}", where))
-    except Left as left:
-        _not_replayed(replay, where, command, cwd, str(left))
-    except StackctlError as error:
-        _not_replayed(replay, where, command, cwd, str(error))
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 100 else text[:97] + "…"
-
-
-def _edits(command: Command) -> bool:
-    """Not one of the programs that install packages or build, which run in the tree but do not edit it."""
-    return not {posixpath.basename(word) for word in command.words[:3]} & INSTALLERS
-
-
-def _not_replayed(replay: Replay, where: str, command: Command, cwd: str, why: str) -> None:
-    """Alarming when its words, or where it runs, have to do with the tree."""
-    roots = replay.ground.how.roots
-    words = [posixpath.join(cwd, word) for word in command.words if not word.startswith("-")]
-    touches = any(in_tree(word, roots) is not None for word in words if "/" in word)
-    touches = touches or in_tree(cwd, roots) is not None or any(root in command.text for root in roots)
-    tools = set(command.words) & {"sed", "patch"} or {"git", "apply"} <= set(command.words)
-    replay.notes.append(
-        Note(
-            "not-replayed" if (touches and _edits(command)) or tools else "other-step",
-            f"{_short(command.text)}: {why}",
-            where,
-        )
-    )
+    follow_commands(replay, one.line, read)

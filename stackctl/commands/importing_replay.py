@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 
 from stackctl.commands.importing_ground import Draft, Ground, follow, listing_of
-from stackctl.commands.importing_script import run_edits
+from stackctl.commands.importing_script import run_edits, run_in
 from stackctl.core.names import TreeId
 from stackctl.core.patches.canonical import slug
 from stackctl.core.patches.faults import Fault, error_of
@@ -228,7 +228,7 @@ def _sed_once(replay: Replay, step: Sed, expressions: Sequence[str], contents: M
         scratch.put(TreeFile(path, data) for path, data in contents.items())
         words = [word for expression in expressions for word in ("-e", expression)]
         argv = ["sed", "--sandbox", "-i", *step.options, *words, "--", *(f"./{path}" for path in contents)]
-        ran = scratch.run(argv, cwd=scratch.root, timeout=replay.timeout)
+        ran = run_in(scratch, argv, replay.timeout)
         if ran.code:
             raise Left(f"sed: {ran.words}")
         return {file.path: file.data for file in scratch.files()}
@@ -289,7 +289,7 @@ def _program(replay: Replay, where: str, step: Program, said: str) -> None:
         raise Left(f"{step.file}: no step brought it into the image")
     base = posixpath.basename(step.file or "") or ("inline.py" if step.runner == "python" else "inline.sh")
     name = base if "." in base or not step.runner else base + (".py" if step.runner == "python" else ".sh")
-    if not _speaks_of_tree(replay, (data.decode("utf-8", "replace"), said, replay.cwd)):
+    if not speaks_of_tree(replay, (data.decode("utf-8", "replace"), said, replay.cwd)):
         text = f"{said}: nothing in it names a package or a folder of --root"
         replay.notes.append(Note("other-step", text, where))
         return
@@ -298,7 +298,7 @@ def _program(replay: Replay, where: str, step: Program, said: str) -> None:
     _changed(replay, where, tree, (f"Run {name}", f"{said}\n(sha256 {sha256(data).hexdigest()})"))
 
 
-def _speaks_of_tree(replay: Replay, texts: Sequence[str]) -> bool:
+def speaks_of_tree(replay: Replay, texts: Sequence[str]) -> bool:
     """Whether a program names an installation folder, or a package that lies in one."""
     roots, listing = replay.ground.how.roots, listing_of(replay.ports, replay.tree)
     packages = {top for folder in roots.values() for top in tops(listing, folder.strip("./")) if top.isidentifier()}

@@ -24,6 +24,10 @@ NOTHING = "Its anchors may not fit this base, or it edits another place: see --r
 RUNNERS = ((b"python", ".py", "python"), (b"bash", ".bash", "bash"), (b"sh", ".sh", "sh"))
 
 
+class ScriptRefused(StackctlError):
+    """The program's own fault, not that of the machine it runs on."""
+
+
 def take_script(ports: Ports, ground: Ground, file: str, args: Sequence[str], timeout: float) -> Taken:
     """Raises StackctlError for a script that fails, changes nothing, or changes something again when it runs twice."""
     data, name = ports.files.read(file), posixpath.basename(file)
@@ -44,22 +48,30 @@ def run_edits(
         scratch.put(TreeFile(path, contents[blob], mode) for path, (mode, blob) in listing.items())
         words = _words(ports, scratch, ground, (name, data, args))
         with ports.progress.step(f"running {name} in a scratch copy of the tree, twice"):
-            first = scratch.run(words, cwd=scratch.root, timeout=timeout)
+            first = run_in(scratch, words, timeout)
             if first.code:
                 raise _failed(name, first)
             changes = changed(listing, scratch.files())
             kept = {path: file for path, file in changes.items() if not BACKUP.search(path)}
             if not kept:
                 message = f"{name} ended well and changed nothing: {first.words}"
-                raise StackctlError(message, NOTHING)
+                raise ScriptRefused(message, NOTHING)
             now = _over(listing, changes)
-            second = scratch.run(words, cwd=scratch.root, timeout=timeout)
+            second = run_in(scratch, words, timeout)
             again = sorted(changed(now, scratch.files()))
         walls = scratch.walls()
     if again:
         message = f"{name} changes {', '.join(again[:5])} again when it runs twice"
-        raise StackctlError(message, "Make it look first whether its change is there already.")
+        raise ScriptRefused(message, "Make it look first whether its change is there already.")
     return ports.git.change(tree, kept), tuple(_remarks(name, changes, second, walls))
+
+
+def run_in(scratch: Scratch, words: Sequence[str], timeout: float) -> Ran:
+    """Raises ScriptRefused when the program is missing or takes longer than `timeout` seconds."""
+    try:
+        return scratch.run(words, cwd=scratch.root, timeout=timeout)
+    except StackctlError as error:
+        raise ScriptRefused(error.message, error.hint) from error
 
 
 def changed(before: Mapping[str, tuple[str, str]], now: Iterable[TreeFile]) -> dict[str, TreeFile | None]:
@@ -95,7 +107,7 @@ def _words(ports: Ports, scratch: Scratch, ground: Ground, program: tuple[str, b
 
 def _failed(name: str, ran: Ran) -> StackctlError:
     how = f"ended with {ran.code}" if ran.code > 0 else f"was ended by signal {-ran.code}"
-    return StackctlError(f"{name} {how}: {ran.words}", "It runs in the top of the tree; {tree} in --arg names it.")
+    return ScriptRefused(f"{name} {how}: {ran.words}", "It runs in the top of the tree; {tree} in --arg names it.")
 
 
 def _remarks(name: str, changes: Mapping[str, TreeFile | None], second: Ran, walls: Sequence[str]) -> Iterable[Note]:

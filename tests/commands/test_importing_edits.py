@@ -8,16 +8,20 @@ import shutil
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from stackctl.adapters.git import GitStore
 from stackctl.commands import importing_sources as sources
-from stackctl.commands.importing import ImportReport
+from stackctl.commands.importing import ImportReport, ImportRequest, import_patches
 from stackctl.commands.importing_ground import How
+from stackctl.commands.selection import Selection
 from stackctl.errors import PatchConflict, StackctlError, UsageError
 from tests.adapters.sshhost import ssh_host
 from tests.commands.composing import NUMBERS
 from tests.commands.import_world import World, diff, edit
+from tests.fakes import LocalFilesAt
 
 pytestmark = pytest.mark.slow
 A, B = "python/pkg/a.py", "python/pkg/b.py"
@@ -400,6 +404,85 @@ def test_a_step_is_one_patch_and_has_a_name_of_its_own(world: World) -> None:
         ("Edit a.py by sed (Dockerfile line 3, 2)", 1),
         ("Move mend.py (Dockerfile line 4)", 2),
     ]
+
+
+BRINGS = "COPY fix.py /tmp/fix.py"
+SED = "sed -i 's/^line 3$/3/' /src/python/pkg/a.py"
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["RUN printf 'x' > /src/python/pkg/x.py"],
+        ["RUN pip freeze > /src/python/pkg/x.py"],
+        ["RUN date &> /src/python/pkg/x.py"],
+        [BRINGS, "RUN python3 /tmp/fix.py /x > /tmp/log"],
+        [BRINGS, "RUN python3 /tmp/fix.py /x | tee /tmp/log"],
+        [BRINGS, "RUN python3 < /tmp/fix.py > /tmp/log"],
+        [f"RUN grep -q X /etc/f || {SED}"],
+        [f"RUN grep -q X /etc/f && {SED}"],
+        [f"RUN test -f /etc/f && echo x && {SED}"],
+        [f"RUN test -f /etc/f || exit 0; {SED}"],
+        ["RUN true || echo x > /src/python/pkg/x.py"],
+        ["WORKDIR /src/python/pkg", "RUN cd $(mktemp -d) && rm a.py"],
+        ["RUN cd $(mktemp -d); touch a.py"],
+        [f"RUN cd ~/x && {SED}"],
+        ["WORKDIR /src/python", "RUN pushd pkg; rm a.py"],
+        ["RUN test -d /src && cd /src; rm -f python/pkg/a.py"],
+        ["COPY <<EOF /src/python/pkg/\n$UNKNOWN\nEOF"],
+    ],
+)
+def test_what_cannot_be_known_stops_the_import(world: World, steps: list[str]) -> None:
+    with pytest.raises(PatchConflict, match="1 steps touch the tree and cannot be replayed"):
+        of_steps(world, *steps)
+    assert world.written() == {}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        f"RUN test -d /src || exit 1; {SED}",
+        f"RUN test -d /src || {{ echo no; exit 1; }}; {SED}",
+        f"RUN grep -q X /etc/f || true && {SED}",
+        f"RUN grep -q X /etc/f && echo x; {SED}",
+        f"RUN pip install x || pip install y; {SED} || :",
+        "WORKDIR /tmp\nRUN cd /src/python && cd pkg && sed -i 's/^line 3$/3/' a.py",
+    ],
+)
+def test_what_runs_in_any_case_is_replayed(world: World, step: str) -> None:
+    report = of_steps(world, step)
+    assert [patch.added for patch in report.patches] == [1]
+    assert noted(report, "not-replayed") == []
+
+
+def test_here_documents_of_one_copy_are_files_of_a_folder(world: World) -> None:
+    text = "ARG X=1\nCOPY <<one.py <<'two.py' fix.py /src/python/pkg/\nX = $X\none.py\nY = $X\ntwo.py"
+    report = of_steps(world, text)
+    assert [patch.files for patch in report.patches] == [3]
+    assert paths_of(world) == ["python/pkg/fix.py", "python/pkg/one.py", "python/pkg/two.py"]
+    (data,) = world.written().values()
+    assert b"+X = 1\n" in data
+    assert b"+Y = $X\n" in data
+
+
+@pytest.mark.parametrize("word", ["/src/python/pkg/*.py", "$ROOT/pkg/*.py"])
+def test_a_root_needs_no_slash_in_front(world: World, word: str) -> None:
+    file = docker(world, f"FROM x\nENV ROOT=/src/python\nRUN for f in {word}; do sed -i 's/^line 3$/3/' $f; done\n")
+    report = world.take(sources.dockerfile(file, None, 60), How({"src/python/": "python"}))
+    assert paths_of(world) == [A, B]
+    assert len(report.patches) == 2
+
+
+def test_a_full_disk_is_no_step_that_is_left_out(world: World) -> None:
+    class Full(GitStore):
+        def change(self, *_: object) -> Any:
+            raise StackctlError("no space left on device")
+
+    ports = replace(world.world(), git=Full(LocalFilesAt(world.folder / "home", world.workspace)))
+    file = docker(world, f"FROM x\nRUN {SED}\n")
+    request = ImportRequest(Selection("s"), sources.dockerfile(file, None, 60), "t", how=replace(ROOTS, partial=True))
+    with pytest.raises(StackctlError, match="no space left"):
+        import_patches(ports, request)
 
 
 def test_a_host_of_the_stack_may_be_this_machine(world: World) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-HERE = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
+HERE = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][A-Za-z0-9_.-]*)\2")
 ESCAPE = re.compile(r"#\s*escape\s*=\s*(\S)", re.IGNORECASE)
 FLAG = re.compile(r"--([a-z-]+)(?:=(\S+))?\s+")
 TEXTS = ("RUN", "COPY", "ADD")
@@ -82,6 +82,12 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
         return variables.get(name, match[2] if match[2] is not None else match[0])
 
     return VARIABLE.sub(value, text)
+
+
+def unknown_variables(text: str, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Those that `expanded` would leave as they are."""
+    found = (match for match in VARIABLE.finditer(text) if not match[0].startswith("\\") and match[2] is None)
+    return tuple(match[0] for match in found if (match[1] or match[3]) not in variables)
 
 
 def assigned(rest: str, variables: Mapping[str, str]) -> dict[str, str]:

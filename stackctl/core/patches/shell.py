@@ -122,7 +122,7 @@ class _Reader:
             self._waiting.append((command, target.text, token.text == "<<-", not target.quoted))
         elif token.text == "<":
             command.reads = target.text
-        elif token.text in (">", ">>"):
+        elif token.text in (">", ">>", "&>"):
             command.writes, command.appends = target.text, token.text == ">>"
         command.dark = command.dark or target.dark
 
