@@ -14,21 +14,45 @@ from stackctl.commands.importing_ground import Ground, listing_of
 from stackctl.commands.importing_replay import Left, Replay, landing, matches, put
 from stackctl.commands.importing_run import follow_commands
 from stackctl.core.patches import folder as folders
-from stackctl.core.patches.dockerfile import HERE, Instruction, assigned, expanded, instructions, unknown_variables
+from stackctl.core.patches.dockerfile import (
+    HERE,
+    Instruction,
+    assigned,
+    expanded,
+    instructions,
+    of_last_stage,
+    unknown_variables,
+)
 from stackctl.core.patches.importing import Note, Taken
 from stackctl.core.patches.roots import in_tree
 from stackctl.core.patches.shell import Command, commands, unrolled
 from stackctl.errors import PatchConflict
 from stackctl.ports import Ports
 
-INERT = ("CMD", "ENTRYPOINT", "EXPOSE", "LABEL", "MAINTAINER", "STOPSIGNAL", "HEALTHCHECK", "USER", "VOLUME", "SHELL")
+INERT = (
+    "FROM",
+    "CMD",
+    "ENTRYPOINT",
+    "EXPOSE",
+    "LABEL",
+    "MAINTAINER",
+    "STOPSIGNAL",
+    "HEALTHCHECK",
+    "USER",
+    "VOLUME",
+    "SHELL",
+)
 
 
 def take_dockerfile(ports: Ports, ground: Ground, file: str, context: str, timeout: float) -> Taken:
     """Raises PatchConflict when steps that touch the tree cannot be replayed, with all of them."""
     text = ports.files.read(file).decode("utf-8", "surrogateescape")
     replay = Replay(ports, ground, posixpath.basename(file), context, timeout, ground.tree)
-    for instruction in instructions(text):
+    kept, left = of_last_stage(instructions(text))
+    for begins in left:
+        said = f"the last stage is not made from FROM {begins.rest}, so no step of that is replayed"
+        replay.notes.append(Note("left-out", said, f"{replay.name}:{begins.line}"))
+    for instruction in kept:
         _instruction(replay, instruction)
     replay.notes += _of_the_patches(replay)
     lost = [note for note in replay.notes if note.kind == "not-replayed"]
@@ -52,8 +76,6 @@ def _of_the_patches(replay: Replay) -> Iterator[Note]:
 def _instruction(replay: Replay, one: Instruction) -> None:
     where = f"{replay.name}:{one.line}"
     match one.word:
-        case "FROM":
-            replay.cwd, replay.variables = "/", {**replay.variables}
         case "WORKDIR":
             replay.cwd = posixpath.join(replay.cwd, expanded(one.rest, replay.variables))
         case "ARG" | "ENV":

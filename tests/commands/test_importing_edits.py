@@ -473,6 +473,14 @@ def test_a_root_needs_no_slash_in_front(world: World, word: str) -> None:
     assert len(report.patches) == 2
 
 
+def test_only_the_last_stage_counts(world: World) -> None:
+    other = SED.replace("line 3", "line 9")
+    report = of_steps(world, f"RUN {other}\nFROM base AS mine\nRUN {SED}\nFROM Mine")
+    assert [(patch.origin, patch.added) for patch in report.patches] == [("Dockerfile:4", 1)]
+    said = "the last stage is not made from FROM base, so no step of that is replayed"
+    assert noted(report, "left-out") == [(said, "Dockerfile:1")]
+
+
 def test_a_full_disk_is_no_step_that_is_left_out(world: World) -> None:
     class Full(GitStore):
         def change(self, *_: object) -> Any:

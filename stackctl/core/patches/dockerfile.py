@@ -72,6 +72,29 @@ def instructions(text: str) -> tuple[Instruction, ...]:
     return tuple(found)
 
 
+def of_last_stage(found: Sequence[Instruction]) -> tuple[tuple[Instruction, ...], tuple[Instruction, ...]]:
+    """What the image is made by: the last stage, behind those that it goes on from; and the FROM of every other one."""
+    starts = [at for at, one in enumerate(found) if one.word == "FROM"]
+    if not starts:
+        return tuple(found), ()
+    before = found[: starts[0]]
+    variables: dict[str, str] = {}
+    for one in before:
+        variables |= assigned(one.rest, variables)
+    stages = [found[at:end] for at, end in zip(starts, [*starts[1:], len(found)], strict=True)]
+    words = [expanded(stage[0].rest, variables).lower().split() for stage in stages]
+    names = [each[2] if each[1:2] == ["as"] and len(each) > 2 else None for each in words]
+    chain, at = list[int](), len(stages) - 1
+    while True:
+        chain.insert(0, at)
+        earlier = [one for one in range(at) if names[one] is not None and words[at][:1] == [names[one]]]
+        if not earlier:
+            break
+        at = earlier[-1]
+    kept = [one for number in chain for one in stages[number]]
+    return (*before, *kept), tuple(stage[0] for number, stage in enumerate(stages) if number not in chain)
+
+
 def expanded(text: str, variables: Mapping[str, str]) -> str:
     """Variables of ARG and ENV put in; those that are not known stay."""
 

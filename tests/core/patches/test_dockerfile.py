@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackctl.core.patches.dockerfile import assigned, expanded, instructions
+from stackctl.core.patches.dockerfile import assigned, expanded, instructions, of_last_stage
 from stackctl.core.patches.replay import Copy, Diff, Nothing, Program, Remove, Sed, Step, Unknown, Write, step_of
 from stackctl.core.patches.shell import Command, commands, unrolled
 
@@ -144,3 +144,20 @@ def test_loops_are_unrolled_where_they_are_plain() -> None:
     for other in ("for p in $(ls); do x; done", "for p in a; do if x; then y; fi; done", "for p in 'a b'; do x; done"):
         assert unrolled(other, lambda word: [word]) == other
         assert commands(other)[0].dark
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "left"),
+    [
+        ("RUN a", [1], []),
+        ("FROM x\nRUN a", [1, 2], []),
+        ("FROM x AS a\nRUN a\nFROM y\nRUN b", [3, 4], [1]),
+        ("ARG S=A\nFROM x as a\nFROM a AS b\nFROM z\nFROM ${S} AS c\nFROM c", [1, 2, 5, 6], [3, 4]),
+        ("FROM a AS a\nFROM --platform=x a AS a\nRUN x", [1, 2, 3], []),
+        ("FROM\nRUN x", [1, 2], []),
+    ],
+)
+def test_the_last_stage_and_those_it_goes_on_from(text: str, kept: list[int], left: list[int]) -> None:
+    mine, others = of_last_stage(instructions(text))
+    assert [one.line for one in mine] == kept
+    assert [one.line for one in others] == left
