@@ -11,11 +11,13 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stackctl.commands.changes import Change, as_diff, change_stack, holder, readers, write_changes
+from stackctl.commands.changes import Change, as_diff, change_stack, holder, readers
+from stackctl.commands.foreseen import foreseen
 from stackctl.commands.gather import load
 from stackctl.commands.importing_ground import Ground, How, Onto, read_entries, refuse_other_source
+from stackctl.commands.importing_proof import prove_added, write_proved
 from stackctl.commands.selection import Selection
-from stackctl.commands.tree import Read, apply_patches, read_queue
+from stackctl.commands.tree import apply_patches, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.canonical import canonical
@@ -106,23 +108,26 @@ class _Made:
 
 def import_patches(ports: Ports, request: ImportRequest) -> ImportReport:
     """Raises UsageError, InvalidFile and PatchConflict; then nothing was written."""
+    ports, seen = foreseen(ports, {})
     chosen = choose(ports, request.selection.stack)
-    ground, read = _ground(ports, request)
+    ground = _ground(ports, request)
     taken = request.take(ports, ground)
     made, skipped = _made(ports, request, ground, taken)
     result = _proved(ports, ground, taken, made)
-    _refuse_broken_queue(ports, request, ground, read, made)
     files = _new_files(ports, chosen, made)
     edit = _edit(ports, request, chosen, ground, made) if request.add and made else None
+    changes = (*files, edit) if edit else tuple(files)
+    wanted = result if request.onto == "queue" else None
+    unproved = tuple(prove_added(ports, chosen, ground, changes, wanted)) if edit else ()
     if not request.dry_run:
-        write_changes(ports, [each for each in (*files, edit) if each is not None and each.before != each.after])
+        write_proved(ports, seen, chosen.workspace, changes)
     warned = unsaid([each.patch.header for each in made]) if made else None
     shared = [one for one in readers(ports, chosen.workspace, edit.path) if one != chosen.file] if edit else []
     told = f"it is the queue of {', '.join(shown(ports, one) for one in shared)} too" if shared else None
     remarks = [
         Note("remark", text, place) for text, place in ((warned, None), (told, edit.file if edit else None)) if text
     ]
-    notes = (*taken.notes, *skipped, *remarks)
+    notes = (*taken.notes, *skipped, *unproved, *remarks)
     names, origins = [each.name for each in made], [each.origin for each in made]
     return ImportReport(
         ground.stack.name,
@@ -139,7 +144,7 @@ def import_patches(ports: Ports, request: ImportRequest) -> ImportReport:
     )
 
 
-def _ground(ports: Ports, request: ImportRequest) -> tuple[Ground, Read]:
+def _ground(ports: Ports, request: ImportRequest) -> Ground:
     stack = load(ports, request.selection)
     if request.source not in (SGLANG, *stack.sources):
         raise UsageError(f"the stack declares no source {request.source}", "See `sources` in the stack file.")
@@ -148,7 +153,7 @@ def _ground(ports: Ports, request: ImportRequest) -> tuple[Ground, Read]:
     tree = base
     if request.onto == "queue":
         tree = apply_patches(ports, read, read.queue.patches).trees[request.source]
-    return Ground(stack, base, tree, request.how, request.source), read
+    return Ground(stack, base, tree, request.how, request.source)
 
 
 def _made(ports: Ports, request: ImportRequest, ground: Ground, taken: Taken) -> tuple[list[_Made], list[Note]]:
@@ -220,24 +225,6 @@ def _proved(ports: Ports, ground: Ground, taken: Taken, made: Sequence[_Made]) -
         first = stat[0].strip() if stat else ""
         message = f"the source has tree {taken.tree}, the patches would make {result}: {first}"
         raise StackctlError(message, "Nothing was written. This is a fault of the import: please report it.")
-    return result
-
-
-def _refuse_broken_queue(
-    ports: Ports, request: ImportRequest, ground: Ground, read: Read, made: Sequence[_Made]
-) -> None:
-    """With patches put before the queue, the queue must still apply. Raises PatchConflict."""
-    own = read.parts[request.source].walk.patches
-    if request.onto == "queue" or not own or not request.add:
-        return
-    entries = [(each.name, each.patch) for each in made]
-    entries += [(each.name, _parsed(parse(each.data, each.file))) for each in own]
-    read_entries(ports, ground.tree, entries)
-
-
-def _parsed(result: ParsedPatch | Fault) -> ParsedPatch:
-    if isinstance(result, Fault):
-        raise error_of([result])
     return result
 
 

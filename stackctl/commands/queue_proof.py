@@ -78,7 +78,7 @@ def prove(ports: Ports, plan: Plan) -> Proof:
     for source, tree in made.items():
         if tree != wanted[source]:
             raise _another(ports, source, wanted[source], tree)
-    return Proof(changes, tuple(astray), made, tuple(_elsewhere(ports, later, plan)))
+    return Proof(changes, tuple(astray), made, tuple(elsewhere(ports, later, plan)))
 
 
 def after(ports: Ports, changes: Sequence[Change]) -> Ports:
@@ -125,7 +125,8 @@ def _another(ports: Ports, source: str, wanted: TreeId, tree: TreeId) -> PatchCo
     )
 
 
-def _elsewhere(now: Ports, later: Ports, plan: Plan) -> Iterator[Other]:
+def elsewhere(now: Ports, later: Ports, plan: Plan) -> Iterator[Other]:
+    """The other stacks that the plan's changes reach. Raises PatchConflict for one that would break."""
     for file in stack_files(now, plan.chosen.workspace):
         if file != plan.chosen.file:
             found = _of_stack(now, later, Chosen(file, plan.chosen.workspace), plan)

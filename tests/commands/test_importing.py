@@ -10,10 +10,12 @@ import pytest
 
 from stackctl.commands import importing_sources as sources
 from stackctl.commands.exporting import ExportRequest, export_patches
-from stackctl.commands.importing_ground import How
+from stackctl.commands.importing_ground import Ground, How
 from stackctl.commands.selection import Selection
+from stackctl.core.patches.importing import Taken
 from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.output.console import jsonable
+from stackctl.ports import Ports
 from tests import forks
 from tests.commands.import_world import World, diff, edit
 
@@ -426,3 +428,45 @@ def test_what_others_read_too_is_told(world: World) -> None:
     file = world.put("x.patch", diff(A, 5, "x"))
     report = world.take(sources.files([str(file)]), add=True)
     assert ("it is the queue of stacks/other.yaml too", "stacks/s.yaml") in [(n.text, n.where) for n in report.notes]
+
+
+def other_stack(world: World, name: str, text: str) -> None:
+    (world.workspace / f"stacks/{name}.yaml").write_text(text)
+
+
+def test_a_stack_that_extends_the_file_must_stand_too(world: World) -> None:
+    world.edit("own", 12, "mine")
+    other_stack(world, "child", "extends: s.yaml\nappend: [own]\n")
+    before = world.queue()
+    bad = world.put("bad.patch", diff(A, 11, "eleven"))
+    with pytest.raises(PatchConflict, match=r"the stack child reads the same file and would break: .*own"):
+        world.take(sources.files([str(bad)]), add=True)
+    assert world.queue() == before
+    assert set(world.written()) == {"own.patch"}
+    good = world.put("good.patch", diff(A, 25, "25"))
+    world.take(sources.files([str(good)]), add=True)
+    assert "- t/good\n" in world.queue()
+
+
+def test_a_stack_on_another_base_is_told_as_not_proved(world: World) -> None:
+    other_stack(world, "far", "extends: s.yaml\nbase: {path: ../../elsewhere}\n")
+    file = world.put("x.patch", diff(A, 5, "x"))
+    report = world.take(sources.files([str(file)]), add=True)
+    text = "it reads the same file and has another base: `stackctl patches verify far`"
+    assert [(note.text, note.where) for note in report.notes if note.kind == "unproved"] == [(text, "far")]
+
+
+def test_a_workspace_that_changes_meanwhile_is_not_written_to(world: World) -> None:
+    world.edit("own", 20, "mine")
+    world.stack_file("own")
+    file = world.put("x.patch", diff(A, 5, "x"))
+    take = sources.files([str(file)])
+
+    def busy(ports: Ports, ground: Ground) -> Taken:
+        taken = take(ports, ground)
+        world.edit("own", 20, "other")
+        return taken
+
+    with pytest.raises(StackctlError, match=r"changed meanwhile, so nothing is written: patches/own\.patch"):
+        world.take(busy)
+    assert set(world.written()) == {"own.patch"}
