@@ -24,7 +24,7 @@ demo: setup
 
 # everything that must pass: `check`, then all tests
 test *args: check
-    {{ bin }}/python -m pytest {{ args }}
+    {{ bin }}/python -m pytest -n 2 --dist loadgroup --durations 15 {{ args }}
 
 # the same story on the real sglang, on this machine's CPU (says first what it will download)
 demo-real: setup
