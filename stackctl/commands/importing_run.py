@@ -7,6 +7,7 @@ what it did. Whether that is alarming depends on whether it has to do with the t
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ INSTALLERS = frozenset(
     ("apt-get", "apt", "pip", "pip3", "uv", "dnf", "yum", "apk", "conda", "npm", "cargo", "make", "cmake")
 )
 EXCUSES = ("true", ":", "echo", "exit")  # behind `||` they change nothing
-CONDITIONS = ("test", "[", "grep", "egrep", "fgrep", "cmp", "diff", "command", "which", "type", "false")
+CONDITIONS = ("!", "[[", "test", "[", "grep", "egrep", "fgrep", "cmp", "diff", "command", "which", "type", "false")
+EDITS = re.compile(r"write|open\(|shutil|unlink|remove|rename|replace\(|\bsed\b|\btee\b")
 
 
 @dataclass
@@ -107,9 +109,9 @@ def _command(replay: Replay, where: str, command: Command, state: _State, doubt:
 
 
 def _harmless(command: Command) -> bool:
-    """It edits nothing whatever its words are, or is but the end of a compound command."""
-    closes = len(command.words) == 1 and command.words[0] in ("}", "fi", "done", "esac")
-    return not command.writes and (closes or (bool(command.words) and command.words[0] in HARMLESS))
+    """It edits nothing whatever its words are: a question, or the end of a compound command."""
+    ends = len(command.words) == 1 and command.words[0] in ("}", "fi", "done", "esac")
+    return not command.writes and (ends or (bool(command.words) and command.words[0] in (*HARMLESS, "[[")))
 
 
 def _touches(replay: Replay, command: Command, cwd: str | None) -> bool:
@@ -128,12 +130,16 @@ def _touches(replay: Replay, command: Command, cwd: str | None) -> bool:
 
 
 def _programs(replay: Replay, command: Command, cwd: str) -> list[str]:
-    """The texts that it may run: files of the image that it names, and what is given to an interpreter."""
+    """The texts that it may run: files of the image that it names, and what is given to an interpreter.
+
+    Of a text after `-c` only one that may write: most of them print a version.
+    """
     names = [posixpath.normpath(posixpath.join(cwd, word)) for word in (*command.words, command.reads or "")]
     texts = [replay.image[name].decode("utf-8", "replace") for name in names if name in replay.image]
     name = posixpath.basename(command.words[0]) if command.words else ""
     if name.rstrip("0123456789.") in PYTHONS or name in SHELLS:
-        texts += [command.text, command.stdin or ""]
+        texts.append(command.stdin or "")
+        texts += [command.text] if "-c" in command.words and EDITS.search(command.text) else []
     return texts
 
 
