@@ -30,3 +30,9 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
         name = item.path.relative_to(TESTS).as_posix()
         if item.get_closest_marker("ssh") or not name.startswith(ANYWHERE):
             item.add_marker(pytest.mark.xdist_group("servers"))
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output is as wide as its text, whatever the terminal or the worker that runs the tests says."""
+    monkeypatch.delenv("COLUMNS", raising=False)
