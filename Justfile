@@ -22,9 +22,9 @@ setup:
 demo: setup
     @tests/demo.sh
 
-# everything that must pass: `check`, then all tests
+# everything that must pass: `check`, then all tests, in two processes: those that start servers, and the others
 test *args: check
-    {{ bin }}/python -m pytest -n 2 --dist loadgroup --durations 15 {{ args }}
+    @tests/halves.sh {{ args }}
 
 # the same story on the real sglang, on this machine's CPU (says first what it will download)
 demo-real: setup

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ settings.register_profile("stackctl", deadline=None)
 settings.load_profile("stackctl")
 
 TESTS = Path(__file__).parent
-# files that start no server and measure no time may run on any worker of `pytest -n`; all others stay on one, in order
-ANYWHERE = (
+# files that start no server and measure no time: they may run beside the others, which stay in one process, in order
+BESIDE = (
     "core/", "output/", "adapters/test_files.py", "adapters/test_git.py", "adapters/test_revisions.py",
     "adapters/test_worktrees.py", "commands/test_authoring", "commands/test_changes.py",
     "commands/test_engines_real.py", "commands/test_gather.py", "commands/test_graph.py", "commands/test_hostile.py",
@@ -24,12 +23,20 @@ ANYWHERE = (
 )  # fmt: skip
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    for item in items:
-        name = item.path.relative_to(TESTS).as_posix()
-        if item.get_closest_marker("ssh") or not name.startswith(ANYWHERE):
-            item.add_marker(pytest.mark.xdist_group("servers"))
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--half", choices=("servers", "beside"), help="Only tests that start servers, or only the others.")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    half = config.getoption("half")
+    if half:
+        left_out = [item for item in items if _is_beside(item) != (half == "beside")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_beside(item: pytest.Item) -> bool:
+    return item.path.relative_to(TESTS).as_posix().startswith(BESIDE) and not item.get_closest_marker("ssh")
 
 
 @pytest.fixture(autouse=True)
