@@ -81,7 +81,8 @@ def new_patch(ports: Ports, request: NewRequest) -> Open:
         return replace(state_of(ports, Opened(place, edit)), resumed=True)
     stack = load_file(ports, chosen)
     if place.name in stack.patches:
-        raise UsageError(f"the queue has a patch {place.name}", f"`stackctl patches edit {place.name}` opens it.")
+        opens = f"`stackctl patches edit {place.name} {place.called}` opens it."
+        raise UsageError(f"the queue has a patch {place.name}", opens)
     if ports.files.exists(place.patch_file):
         file = shown(ports, place.patch_file)
         raise UsageError(f"{file} is there, but not in the queue", "Add its line to the stack, or take another name.")
@@ -112,7 +113,10 @@ def edit_patch(ports: Ports, name: str, stack: str | None, *, update: bool = Fal
         ports.work_trees.lend(place.folder)
         return replace(state_of(ports, Opened(place, edit)), resumed=True)
     if update:
-        raise UsageError(f"no edit of {place.name} is open", f"`stackctl patches edit {place.name}` opens it.")
+        raise UsageError(
+            f"no edit of {place.name} is open for {place.called}",
+            f"`stackctl patches edit {place.name} {place.called}` opens it.",
+        )
     loaded = load_file(ports, chosen)
     if place.name not in loaded.patches:
         near = did_you_mean(place.name, loaded.patches)

@@ -6,6 +6,7 @@ counts where the very same tree comes up again, and git's memory of it wherever 
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, replace
 
 from stackctl.commands.changes import as_diff, write_changes
@@ -120,7 +121,8 @@ def _open(ports: Ports, selection: Selection) -> tuple[ResolvedStack, Session]:
     session = read_session(ports, stack)
     if session is None:
         raise UsageError(
-            f"no rebase of {stack.name} is open", "`stackctl patches rebase --onto BASE --write` begins one."
+            f"no rebase of {stack.name} is open",
+            f"`stackctl patches rebase {stack.name} --onto BASE --write` begins one.",
         )
     return stack, session
 
@@ -174,7 +176,8 @@ def _opened(ports: Ports, trial: Trial, prepared: Prepared) -> Opened:
 def _how(ports: Ports, session: Session, waiting: Opened) -> tuple[str, ...]:
     return (
         f"{waiting.patch} waits in {shown(ports, session.work)}: settle it there (`git diff` shows it), then",
-        "`stackctl patches rebase --continue`; --leave-out gives it up, --abort all of it.",
+        f"`stackctl patches rebase {posixpath.basename(session.folder)} --continue`; --leave-out gives it up, "
+        "--abort all of it.",
     )
 
 

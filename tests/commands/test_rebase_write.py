@@ -217,7 +217,7 @@ def test_taking_the_side_of_the_base_empties_the_patch(world: Written) -> None:
 
 def test_leaving_out_takes_what_needs_it_along(world: Written) -> None:
     world.conflicting()
-    world.begin()
+    assert any("`stackctl patches rebase s --continue`" in hint for hint in world.begin().hints)
     settle_conflict(world, "half done\n")
     done = leave_out(world.here, Selection("s"))
     found = {patch.name: (patch.verdict, patch.settled) for patch in done.patches}
