@@ -30,7 +30,7 @@ test *args: check
 demo-real: setup
     @tests/demo_real.sh
 
-# the promises on the real sglang: known faults, the base's own defect, a wedge, a tampered tree, one bisect
+# the promises on the real sglang: a bisect, the base's own defect, a wedge, a tampered tree, a holed environment
 test-real *args: setup
     {{ bin }}/python -m pytest tests/real -m real {{ args }}
 
