@@ -12,6 +12,7 @@ import shlex
 import socket
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -41,14 +42,14 @@ class RealHosts:
         return LocalHost(spec, self._process) if spec.is_local else SshHost(spec)
 
 
-class _ShellHost:
+class _ShellHost(ABC):
     """What both have in common, given `run`."""
 
     def __init__(self, spec: HostSpec) -> None:
         self.spec = spec
 
-    def run(self, argv: Sequence[str], *, input: bytes = b"", timeout: float = 60.0) -> Completed:
-        raise NotImplementedError
+    @abstractmethod
+    def run(self, argv: Sequence[str], *, input: bytes = b"", timeout: float = 60.0) -> Completed: ...
 
     def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
         done = self.run(_shell(PUT, self._absolute(path), f"{mode:o}"), input=data, timeout=300.0)
@@ -68,8 +69,8 @@ class _ShellHost:
         if not done.ok:
             raise StackctlError(f"{self.spec.name}: cannot start {argv[0]}: {_last_words(done)}")
 
-    def close(self) -> None:
-        """Nothing to close here."""
+    @abstractmethod
+    def close(self) -> None: ...
 
     def _absolute(self, path: str) -> str:
         """A path in the home is relative there, since every program starts in the home."""
@@ -89,6 +90,9 @@ class LocalHost(_ShellHost):
         except StackctlError as error:
             raise StackctlError(f"{self.spec.name}: {error.message}", error.hint) from error
         return Completed(tuple(argv), done.code, done.stdout, done.stderr)
+
+    def close(self) -> None:
+        """There is no connection."""
 
 
 class SshHost(_ShellHost):

@@ -14,9 +14,9 @@ from stackctl.commands.changes import Change, change_stack, holder
 from stackctl.commands.editing import MESSAGE, Opened, Place, all_open, discard, find, opened, place_of, remember
 from stackctl.commands.foreseen import foreseen
 from stackctl.commands.gather import load_file
-from stackctl.commands.tree import Read, apply_patches, read_queue
+from stackctl.commands.tree import Read, apply_patches, listing_of, read_queue
 from stackctl.commands.workspace import Chosen, choose, shown, workspace_of
-from stackctl.commands.worktree import keep, listing, moved_aside, only_there, refuse_losing, refuse_unfit
+from stackctl.commands.worktree import keep, moved_aside, only_there, refuse_losing, refuse_unfit
 from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, worth_keeping
 from stackctl.core.patches.faults import Fault
@@ -194,7 +194,7 @@ def state_of(ports: Ports, opening: Opened) -> Open:
     return replace(
         _plain(ports, opening),
         base=edit.base,
-        files=changed(listing(ports, edit.base), listing(ports, snapshot.tree)),
+        files=changed(listing_of(ports, edit.base), listing_of(ports, snapshot.tree)),
         left_out=worth_keeping(snapshot.left_out),
     )
 
@@ -232,7 +232,7 @@ def _updated(ports: Ports, chosen: Chosen, opening: Opened) -> Open:
     diff = ports.git.diff(edit.base, snapshot.tree).encode("utf-8", "surrogateescape")
     keep(ports, opening, snapshot, diff)
     tree = ports.git.apply(now.base, [(diff, 1)]).tree if diff else now.base
-    paths = changed(listing(ports, edit.base), listing(ports, snapshot.tree))
+    paths = changed(listing_of(ports, edit.base), listing_of(ports, snapshot.tree))
     merged = _make(ports, Opened(place, now), place.making, tree or _Change(diff, 1, paths))
     if not moved_aside(ports, opening, snapshot):
         discard(ports, place.making)

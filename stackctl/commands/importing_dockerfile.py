@@ -10,9 +10,10 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from stackctl.commands.importing_ground import Ground, listing_of
+from stackctl.commands.importing_ground import Ground
 from stackctl.commands.importing_replay import Left, Replay, landing, matches, put
 from stackctl.commands.importing_run import follow_commands
+from stackctl.commands.tree import listing_of
 from stackctl.core.patches import folder as folders
 from stackctl.core.patches.dockerfile import (
     HERE,

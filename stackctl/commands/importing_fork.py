@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stackctl.commands.importing_ground import Draft, Ground, draft, follow, listing_of
+from stackctl.commands.importing_ground import Draft, Ground, draft, follow
+from stackctl.commands.tree import listing_of
 from stackctl.core.names import TreeId
 from stackctl.core.patches.canonical import canonical
 from stackctl.core.patches.commits import CommitFacts, read_commit

@@ -6,11 +6,11 @@ bent. Nothing is written to the workspace here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from stackctl.commands.tree import Read, apply_patches, base_of, data_for_git
+from stackctl.commands.tree import Read, apply_patches, base_of, data_for_git, listing_of
 from stackctl.core.names import SGLANG, PatchName, TreeId
 from stackctl.core.patches.faults import Fault, error_of
 from stackctl.core.patches.gitlog import errors_of_log
@@ -120,11 +120,6 @@ def read_entries(ports: Ports, tree: TreeId, entries: Sequence[tuple[PatchName, 
         raise error_of(list(walk.faults.values()))
     offsets = tuple(Offset(one.patch, one.file, one.hunk, one.at, one.offset) for one in walk.landings if one.offset)
     return Read(Queue(tree, tuple(walk.patches), walk.needs, {}, {}, offsets), walk.state.base, listing, walk)
-
-
-def listing_of(ports: Ports, tree: TreeId) -> Mapping[str, tuple[str, str]]:
-    """Path -> mode and blob."""
-    return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
 
 
 def _step(ports: Ports, tree: TreeId, patch: Patch, landings: Sequence[Landing]) -> TreeId:

@@ -13,7 +13,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from stackctl.commands.importing_ground import Ground, listing_of
+from stackctl.commands.importing_ground import Ground
+from stackctl.commands.tree import listing_of
 from stackctl.core.base.values import TreeFile
 from stackctl.core.deploy.bundle import bundle
 from stackctl.core.names import TreeId

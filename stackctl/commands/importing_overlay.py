@@ -10,7 +10,8 @@ import posixpath
 from collections.abc import Sequence
 from hashlib import sha256
 
-from stackctl.commands.importing_ground import Ground, listing_of
+from stackctl.commands.importing_ground import Ground
+from stackctl.commands.tree import listing_of
 from stackctl.core.names import TreeId
 from stackctl.core.patches.importing import Incoming, Note, Taken, made_header, title_of
 from stackctl.core.patches.names import name_fault

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import sha256
 
-from stackctl.commands.importing_ground import Draft, Ground, follow, listing_of
+from stackctl.commands.importing_ground import Draft, Ground, follow
 from stackctl.commands.importing_script import run_edits, run_in
+from stackctl.commands.tree import listing_of
 from stackctl.core.names import TreeId
 from stackctl.core.patches.canonical import slug
 from stackctl.core.patches.faults import Fault, error_of

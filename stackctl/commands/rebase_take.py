@@ -28,7 +28,8 @@ def take_work(ports: Ports, stack: ResolvedStack, session: Session, waiting: Ope
     ports.work_trees.lend(session.work)
     snapshot = ports.work_trees.snapshot(session.work, waiting.onto)
     tree = snapshot.tree
-    contents = ports.git.read(tree, _changed(ports, waiting.onto, tree))
+    there = sorted(path for path, facts in ports.merges.changes(waiting.onto, tree).items() if facts)
+    contents = ports.git.read(tree, there)
     diff = ports.git.diff(waiting.onto, tree).encode("utf-8", "surrogateescape")
     problems = list(_unsettled(shown(ports, session.work), waiting, tree, contents, diff))
     if problems:
@@ -46,11 +47,6 @@ def _remember(
     merged = ports.merges.merge(waiting.before, waiting.onto, waiting.after, labels)
     made = {path: contents[path] for path in merged.conflicted if path in contents}
     remember(ports, stack, ports.merges.remember(merged, made, remembered(ports, stack)))
-
-
-def _changed(ports: Ports, old: TreeId, new: TreeId) -> list[str]:
-    before, after = ({each.path: (each.mode, each.blob) for each in ports.git.list(tree)} for tree in (old, new))
-    return sorted(path for path in after if before.get(path) != after[path])
 
 
 def _unsettled(

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from stackctl.commands.tree import Read, data_for_git
+from stackctl.commands.tree import Read, data_for_git, listing_of
 from stackctl.core.names import Commit, PatchName, TreeId
 from stackctl.core.patches.agree import Listing
 from stackctl.core.patches.faults import Fault
@@ -108,11 +108,8 @@ class Trials:
             bases = (self._read.queue.base, self._new)
             for old in [each for each in self._listings if each not in (*bases, near)][:-KNOWN]:
                 del self._listings[old]
-            self._listings[tree] = self._beside(tree, near) if near in self._listings else self._whole(tree)
+            self._listings[tree] = self._beside(tree, near) if near in self._listings else listing_of(self._ports, tree)
         return self._listings[tree]
-
-    def _whole(self, tree: TreeId) -> Listing:
-        return {entry.path: (entry.mode, entry.blob) for entry in self._ports.git.list(tree)}
 
     def _beside(self, tree: TreeId, near: TreeId | None) -> Listing:
         found = dict(self._listings[near]) if near else {}

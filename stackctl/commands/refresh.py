@@ -16,9 +16,9 @@ from stackctl.commands.foreseen import foreseen
 from stackctl.commands.gather import load_file
 from stackctl.commands.message import Words, asked, drafted
 from stackctl.commands.proving import Verdict, judged
-from stackctl.commands.tree import Read, read_queue
+from stackctl.commands.tree import Read, listing_of, read_queue
 from stackctl.commands.workspace import Chosen, shown
-from stackctl.commands.worktree import listing, moved_aside, refuse_unfit
+from stackctl.commands.worktree import moved_aside, refuse_unfit
 from stackctl.core.names import PatchName
 from stackctl.core.patches.areas import OTHER, areas_of
 from stackctl.core.patches.authoring import Edit, changed, diff_digest, digest, worth_keeping
@@ -254,4 +254,4 @@ class _Refresh:
         return Refreshed(name, stack, self.place.folder, self.edit.diff is None, True, self._files(snapshot))
 
     def _files(self, snapshot: Snapshot) -> tuple[str, ...]:
-        return changed(listing(self.ports, self.edit.base), listing(self.ports, snapshot.tree))
+        return changed(listing_of(self.ports, self.edit.base), listing_of(self.ports, snapshot.tree))

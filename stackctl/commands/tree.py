@@ -140,7 +140,7 @@ def _read_part(
     ports: Ports, stack: ResolvedStack, tree: TreeId, parsed: Sequence[tuple[PatchName, ParsedPatch]]
 ) -> Read:
     """The patches of one source against its tree."""
-    listing = _listing(ports, tree)
+    listing = listing_of(ports, tree)
     walk = walk_diffs(base_of(ports, listing, parsed), parsed)
     offsets = _offsets(walk.landings)
     paths = {name: file_of(stack, name) for name, _ in parsed}
@@ -225,7 +225,7 @@ _MORE_CONTEXT = "Export the patch again from a checkout, with more lines of cont
 
 
 def _refuse_disagreement(ports: Ports, read: Read, patches: Sequence[Patch], tree: TreeId) -> None:
-    path = disagreement(read.listing, _listing(ports, tree), _judge_part(read, patches).state)
+    path = disagreement(read.listing, listing_of(ports, tree), _judge_part(read, patches).state)
     if path:
         changed_by = [patch.file for patch in patches if any(path in (f.old, f.new) for f in patch.files)]
         raise PatchConflict(
@@ -234,7 +234,8 @@ def _refuse_disagreement(ports: Ports, read: Read, patches: Sequence[Patch], tre
         )
 
 
-def _listing(ports: Ports, tree: TreeId) -> Listing:
+def listing_of(ports: Ports, tree: TreeId) -> Listing:
+    """Path -> mode and blob id, of all files of a tree."""
     return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
 
 

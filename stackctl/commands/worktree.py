@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from stackctl.commands.editing import Opened
+from stackctl.commands.tree import listing_of
 from stackctl.commands.workspace import shown
-from stackctl.core.names import TreeId
-from stackctl.core.patches.agree import Listing
 from stackctl.core.patches.authoring import changed, is_binary, refusals, rejected, worth_keeping
 from stackctl.core.patches.worktree import Snapshot
 from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.ports import Ports
 
 
-def listing(ports: Ports, tree: TreeId) -> Listing:
-    return {entry.path: (entry.mode, entry.blob) for entry in ports.git.list(tree)}
-
-
 def refuse_unfit(ports: Ports, opening: Opened, snapshot: Snapshot) -> None:
     """Raises InvalidFile with every file of the work tree that cannot go into a patch."""
     folder = shown(ports, opening.place.folder)
-    old, new = listing(ports, opening.edit.base), listing(ports, snapshot.tree)
+    old, new = listing_of(ports, opening.edit.base), listing_of(ports, snapshot.tree)
     paths = changed(old, new)
     before, after = ports.git.read(opening.edit.base, paths), ports.git.read(snapshot.tree, paths)
     contents = {path: (before.get(path, b""), after.get(path, b"")) for path in paths}
@@ -34,7 +29,7 @@ def refuse_unfit(ports: Ports, opening: Opened, snapshot: Snapshot) -> None:
 
 def only_there(ports: Ports, opening: Opened, snapshot: Snapshot) -> tuple[str, ...]:
     """What no diff keeps: ignored files, stashes and branches, and files that git takes for binary."""
-    old, new = listing(ports, opening.edit.base), listing(ports, snapshot.tree)
+    old, new = listing_of(ports, opening.edit.base), listing_of(ports, snapshot.tree)
     data = ports.git.read(snapshot.tree, changed(old, new))
     binary = tuple(path for path, content in data.items() if is_binary(content))
     return (*worth_keeping(snapshot.left_out), *snapshot.only_here, *binary)
