@@ -41,7 +41,7 @@ QUANTIZED: Final = {"modelopt_fp4": "nvfp4", "modelopt_mixed": "nvfp4", "native"
 
 
 def model_of_name(path: str, served: str | None = None) -> ModelView:
-    """The model of a path or repository. `served`: the name it goes by, for a path that says nothing: people choose it freely."""
+    """The model of a path or repository. `served`: the name it goes by, for a path that says nothing of its own."""
     told = _named(path)
     family, rest = _family(told)
     experts = _experts(family, rest)
