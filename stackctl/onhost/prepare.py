@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import bytecode, cards, imports, procs, tree
+from stackctl.onhost import bytecode, cards, imports, procs, sockets, tree
 
 
 def main(request: dict[str, Any]) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     mine = set(procs.ours(root))
     answer: dict[str, Any] = {
         "versions": {name: imports.version(name) for name in request["packages"]},
-        "listeners": listeners(set(request["ports"]), mine),
+        "listeners": sockets.listeners(set(request["ports"]), mine),
         "cards": cards.look(set(request["cards"]), mine) if request["cards"] else None,
         "secrets": secret_names(Path(root, "env")),
         "tree": None,
@@ -140,40 +140,6 @@ def secret_names(path: Path) -> list[str]:
         return re.findall(r"^([A-Za-z_][A-Za-z0-9_]*)=", path.read_text(), re.M)
     except OSError:
         return []
-
-
-def listeners(ports: set[int], mine: set[int]) -> list[dict[str, Any]]:
-    """Who listens on these ports; `ours` when it is this stack. pid 0: a process of another user, not to be seen."""
-    sockets: dict[str, int] = {}
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text().splitlines()[1:]
-        except OSError:
-            continue
-        for fields in (line.split() for line in lines):
-            port = int(fields[1].rpartition(":")[2], 16)
-            if fields[3] == "0A" and port in ports:
-                sockets[f"socket:[{fields[9]}]"] = port
-    owners = _owners(set(sockets)) if sockets else {}
-    return [
-        dict(procs.describe(pid) if pid else {"pid": 0, "user": "?", "command": "?"}, port=port, ours=pid in mine)
-        for inode, port in sorted(sockets.items(), key=lambda item: item[1])
-        for pid in (owners.get(inode, 0),)
-    ]
-
-
-def _owners(sockets: set[str]) -> dict[str, int]:
-    owners: dict[str, int] = {}
-    for pid in procs.everything():
-        folder = f"/proc/{pid}/fd"
-        try:
-            for name in os.listdir(folder):
-                target = os.readlink(os.path.join(folder, name))
-                if target in sockets:
-                    owners[target] = pid
-        except OSError:  # another user's, or gone meanwhile
-            continue
-    return owners
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "tree": ("procs",),
     "prune": ("procs", "disk"),
     "tidy": ("procs", "disk", "environment"),
-    "prepare": ("procs", "cards", "imports", "tree", "bytecode"),
+    "prepare": ("procs", "cards", "imports", "sockets", "tree", "bytecode"),
     "gate": ("procs", "cards", "probe", "segments"),
     "evidence": ("procs", "probe"),
     "installation": (),
