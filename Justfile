@@ -54,6 +54,10 @@ check: setup
 golden: setup
     STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core tests/commands -m "not slow and not net and not ssh and not real"
 
+# rewrite the JSON schema of stack files, which editors read, after a change of the model or of stacks/example.yaml
+schema: setup
+    STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core/stack/test_editor.py
+
 # measure against peers and limits; `just bench patches` makes the table of docs/patches.md
 bench what="" *args: setup
     @case "{{ what }}" in \

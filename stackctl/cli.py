@@ -21,6 +21,7 @@ from stackctl.cli_bisect import bisect
 from stackctl.cli_deploy import VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
 from stackctl.cli_import import VERBS as IMPORT_VERBS
+from stackctl.cli_init import VERBS as INIT_VERBS
 from stackctl.cli_patches import patches
 from stackctl.cli_rebase import VERBS as REBASE_VERBS
 from stackctl.commands.selection import Selection
@@ -103,7 +104,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
 
 for verb in (*AUTHOR_VERBS, *IMPORT_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
-for verb in (*VERBS, patches, bisect):
+for verb in (*VERBS, *INIT_VERBS, patches, bisect):
     cli.add_command(verb)
 
 

@@ -8,25 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic.annotated_handlers import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from stackctl.core.stack import units
 
 NAME, A_NAME = "[a-z0-9][a-z0-9._-]{0,62}", "a name of small letters, digits, `.`, `_` and `-`"
 
 
-def _like(pattern: str, expected: str) -> AfterValidator:
-    """Text of a form that has a name."""
+@dataclass(frozen=True)
+class _Like:
+    """Text of a form that has a name; an editor is told the form too."""
 
-    def check(value: str) -> str:
-        if re.fullmatch(pattern, value) is None:
-            raise PydanticCustomError("form", "{reason}", {"reason": f"expected {expected}"})
+    pattern: str
+    expected: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), "pattern": f"^(?:{self.pattern})$"}
+
+    def _check(self, value: str) -> str:
+        if re.fullmatch(self.pattern, value) is None:
+            raise PydanticCustomError("form", "{reason}", {"reason": f"expected {self.expected}"})
         return value
-
-    return AfterValidator(check)
 
 
 def _read(reader: Callable[[object], float]) -> BeforeValidator:
@@ -77,26 +87,46 @@ def _all_or_names(value: object) -> object:
 LINE = r"[^\x00-\x1f\x7f]"  # no control characters: these values reach scripts, headers and logs
 ADDRESS = r"([A-Za-z0-9_][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
 
-Duration = Annotated[float, _read(units.duration), Field(gt=0)]
-Size = Annotated[int, _read(units.size)]
-Share = Annotated[float, _read(units.share)]
-Text = Annotated[str, _like(LINE + "+", "text on one line")]
-EnvValue = Annotated[str, BeforeValidator(_plain_text), _like(LINE + "*", "text on one line")]
-EnvName = Annotated[str, _like("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")]
-Name = Annotated[str, _like(NAME, A_NAME)]
-Sha256 = Annotated[str, _like("[0-9a-f]{64}", "a sha256: 64 hex digits")]
-FullCommit = Annotated[str, _like("[0-9a-f]{40}", "a full commit: 40 hex digits")]
-Module = Annotated[str, _like(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a Python module")]
-Pin = Annotated[str, _like(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", "a pinned package like sglang-router==0.3.2")]
-Address = Annotated[str, _like(ADDRESS, "`local`, user@machine:port, or a name of ~/.ssh/config")]
-Arch = Annotated[str, _like("sm_[0-9]+[a-z]?", "an architecture like sm_120")]
-PythonVersion = Annotated[str, _like(r"3\.[0-9]+(\.[0-9]+)?", 'a version like "3.11"')]
-TimeOfDay = Annotated[str, _like("([01][0-9]|2[0-3]):[0-5][0-9]", 'a time of day like "06:00"')]
+
+def _form(pattern: str) -> WithJsonSchema:
+    return WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$"})
+
+
+Duration = Annotated[float, _read(units.duration), Field(gt=0), _form(r"([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+")]
+Size = Annotated[int, _read(units.size), _form("[0-9]+(\\.[0-9]+)? ?([KMGT]i?B|B)")]
+Share = Annotated[float, _read(units.share), _form("[0-9]+(\\.[0-9]+)? ?%|0\\.[0-9]+")]
+Text = Annotated[str, _Like(LINE + "+", "text on one line")]
+EnvValue = Annotated[
+    str,
+    BeforeValidator(_plain_text),
+    _Like(LINE + "*", "text on one line"),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
+EnvName = Annotated[str, _Like("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")]
+Name = Annotated[str, _Like(NAME, A_NAME)]
+Sha256 = Annotated[str, _Like("[0-9a-f]{64}", "a sha256: 64 hex digits")]
+FullCommit = Annotated[str, _Like("[0-9a-f]{40}", "a full commit: 40 hex digits")]
+Module = Annotated[str, _Like(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a Python module")]
+Pin = Annotated[str, _Like(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", "a pinned package like sglang-router==0.3.2")]
+Address = Annotated[str, _Like(ADDRESS, "`local`, user@machine:port, or a name of ~/.ssh/config")]
+Arch = Annotated[str, _Like("sm_[0-9]+[a-z]?", "an architecture like sm_120")]
+PythonVersion = Annotated[str, _Like(r"3\.[0-9]+(\.[0-9]+)?", 'a version like "3.11"')]
+TimeOfDay = Annotated[str, _Like("([01][0-9]|2[0-3]):[0-5][0-9]", 'a time of day like "06:00"')]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Count = Annotated[int, Field(ge=1)]
-Flags = dict[str, Annotated[object, BeforeValidator(_flag_value)]]
+WORD = {"type": ["string", "number", "boolean"]}
+FlagValue = Annotated[
+    object,
+    BeforeValidator(_flag_value),
+    WithJsonSchema({"anyOf": [WORD, {"type": "array", "items": WORD, "minItems": 1}, {"type": "object"}]}),
+]
+Flags = dict[str, FlagValue]
 Env = dict[EnvName, EnvValue]
-Chosen = Annotated[object, BeforeValidator(_all_or_names)]
+Chosen = Annotated[
+    object,
+    BeforeValidator(_all_or_names),
+    WithJsonSchema({"anyOf": [{"enum": ["all", "none"]}, {"type": "array", "items": {"type": "string"}}]}),
+]
 Arm = Literal["private-prefix", "shared-prefix", "mixed-lengths", "abort"]
 
 
