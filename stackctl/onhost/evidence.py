@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -24,13 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import probe, procs
+from stackctl.onhost import masks, probe, procs
 
 TAIL = 256 << 10  # bytes of a log
 BODY = 512 << 10  # characters of an answer
 DUMP = 4.0  # seconds for one py-spy
 APART = 1.0  # seconds between two dumps: what has moved is no hang
-SHORTEST = 4  # characters of a secret that is hidden: a shorter one would blacken every number
 CHAT = "/v1/chat/completions"
 ROUTER = ("/health", "/readiness", "/workers", "/v1/models")
 ENGINE = ("/health", "/health_generate", "/v1/models", "/metrics")
@@ -42,7 +39,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     root = os.path.realpath(os.path.expanduser(request["root"]))
     folder = Path(root, "releases", request["release"])
     record = procs.read_json(folder / "record.json") or {"launches": [], "python": sys.executable}
-    hide = hider(Path(root, "env"))
+    hide = masks.hider(Path(root, "env"))
     instances = states(root, folder.name, record)
     answers = asked(record, request["model"], float(request["bound"]))
     found: dict[str, Any] = {"instances": instances, "answers": answers, "sick": sickness(instances, answers)}
@@ -52,35 +49,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         found["dumps"] = dumps(spy, found["processes"], ends) if spy else []
         found["logs"] = {item["instance"]: tail(folder / "run" / (item["instance"] + ".log")) for item in instances}
     found["seconds"] = round(time.monotonic() - began, 2)
-    return dict(hidden(found, hide))
-
-
-def hider(path: Path) -> Callable[[str], str]:
-    """Blackens the values of the secrets file, as they are and as JSON or a shell would write them."""
-    try:
-        lines = path.read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    words = set()
-    for line in lines:
-        quoted = line.partition("=")[2]
-        try:
-            value = "".join(shlex.split(quoted))
-        except ValueError:
-            value = quoted
-        words |= {form for form in (value, quoted, json.dumps(value)[1:-1]) if len(form) >= SHORTEST}
-    if not words:
-        return lambda text: text
-    pattern = re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
-    return lambda text: pattern.sub("***", text)
-
-
-def hidden(value: Any, hide: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return hide(value)
-    if isinstance(value, dict):
-        return {key: hidden(item, hide) for key, item in value.items()}
-    return [hidden(item, hide) for item in value] if isinstance(value, list) else value
+    return dict(masks.hidden(found, hide))
 
 
 def together(calls: dict[Any, Callable[[], Any]], seconds: float) -> dict[Any, Any]:

@@ -15,7 +15,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "tidy": ("procs", "disk", "environment"),
     "prepare": ("procs", "cards", "imports", "sockets", "tree", "bytecode"),
     "gate": ("procs", "cards", "probe", "segments"),
-    "evidence": ("procs", "probe"),
+    "evidence": ("procs", "probe", "masks"),
     "installation": (),
 }
 PREFACE = """\
