@@ -16,7 +16,7 @@ from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, Reso
 
 FORMAT = 1
 OF_THE_USER = ("identity", "known_hosts")  # how this user reaches a host, not what is served there
-NOT_CONTENT = ("file", "workspace", "patch_files", "variant", "unsupported", "warnings")
+NOT_CONTENT = ("file", "workspace", "patch_files", "variant", "unsupported", "warnings", "severity", "merged")
 
 
 def canonical(value: object) -> str:

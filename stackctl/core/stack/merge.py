@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stackctl.core.stack.source import Document, Mark, Path
+from stackctl.core.stack.source import Document, Mark, Path, Remark
 from stackctl.errors import Problem, Where
 
 OWN = ("stack", "default", "extends", "without", "append")  # said by a file of itself, never inherited
@@ -25,6 +25,7 @@ class Merged:
     marks: Mapping[Path, Mark] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     folders: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
 
     def where(self, path: Path) -> Where:
         """The place of a key; of its nearest parent when it is not written anywhere."""
@@ -76,7 +77,8 @@ def merge(chain: Sequence[Document], folders: Mapping[str, str]) -> Merged:
             _delete(value, marks, (key,))
         value, marks = layer.over(value, marks)
         problems.extend(layer.problems)
-    return Merged(chain[-1].file, value, marks, tuple(problems), folders)
+    remarks = tuple(remark for document in chain for remark in document.remarks)
+    return Merged(chain[-1].file, value, marks, tuple(problems), folders, remarks)
 
 
 class _Layer:

@@ -288,6 +288,10 @@ class BisectKeys(Strict):
     prior: Literal["weighted", "uniform"] = "weighted"
 
 
+class LintKeys(Strict):
+    severity: dict[Text, Literal["error", "warning", "info", "off"]] = {}
+
+
 class StackKeys(Strict):
     """The whole file, after `extends`: `without` and `append` are gone by then."""
 
@@ -309,3 +313,4 @@ class StackKeys(Strict):
     secrets: list[EnvName] = []
     tests: dict[Name, TestKeys] = {}
     bisect: BisectKeys = BisectKeys()
+    lint: LintKeys = LintKeys()

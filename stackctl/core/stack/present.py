@@ -70,6 +70,7 @@ def as_file(stack: ResolvedStack) -> Tree:
         secrets=list(stack.secrets),
         tests={name: _test(test) for name, test in stack.tests.items()},
         bisect=_bisect(stack.bisect),
+        lint=_said(severity=dict(stack.severity)),
     )
 
 

@@ -140,6 +140,8 @@ def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> Resolv
         python=maker.python(found),
         image=ImageSpec(keys.image.from_, tuple(keys.image.arch)) if keys.image else None,
         sources={name: base for name, spec in keys.sources.items() if (base := maker.base(("sources", name), spec))},
+        severity=dict(keys.lint.severity),
+        merged=merged,
     )
 
 

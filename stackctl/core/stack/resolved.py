@@ -1,6 +1,6 @@
 """A stack after `extends`, defaults and merging: plain values that every later step reads.
 
-Nothing here knows YAML or marks; `resolve.py` makes these values, `variant.py` leaves elements out of them.
+Nothing here knows YAML; `resolve.py` makes these values, `variant.py` leaves elements out of them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from stackctl.core.names import Commit, Digest, PatchName
+from stackctl.core.stack.merge import Merged
 from stackctl.errors import Problem
 
 Role = Literal["prefill", "decode", "router", "single"]
 Value = bool | int | str | list[object] | dict[str, object]  # of a flag, as YAML gave it
 ElementKind = Literal["patch", "flag", "env"]
+Told = Literal["error", "warning", "info", "off"]  # how a finding of a rule is told
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,8 @@ class ResolvedStack:
     image: ImageSpec | None = None
     sources: Mapping[str, Base] = field(default_factory=dict)  # other trees that patches may be for
     warnings: tuple[Problem, ...] = ()  # allowed, but to be told; the message begins with an id
+    severity: Mapping[str, Told] = field(default_factory=dict)  # of a rule, where the stack says another
+    merged: Merged | None = field(default=None, compare=False, repr=False)  # where each value was written
 
     @property
     def instances(self) -> tuple[Instance, ...]:

@@ -19,6 +19,8 @@ Path = tuple[str | int, ...]
 TAG = "tag:yaml.org,2002:"
 MAX_NODES = 100_000  # aliases can multiply: a few lines may mean millions of values
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})$")
+REMARK = re.compile(r"((?:^|\S\s+)\s*)#\s*stackctl:\s*(.*?)\s*$")
+COMMENT = re.compile(r"(?:^|\s)#")
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,22 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """A comment that begins with `stackctl:`, and the line of values that it is about: its own, or the next one."""
+
+    text: str  # behind `stackctl:`
+    where: Where
+    line: int
+
+
+@dataclass(frozen=True)
 class Document:
-    """A parsed file: plain values, and the mark of every path in it."""
+    """A parsed file: plain values, the mark of every path in it, and comments that are for us."""
 
     file: str
     value: dict[str, object]
     marks: Mapping[Path, Mark] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
 
 
 def parse(file: str, data: bytes) -> Document:
@@ -64,7 +76,24 @@ def parse(file: str, data: bytes) -> Document:
         builder.refuse(node, "expected a mapping of keys at the top")
     if builder.problems:
         raise InvalidFile(in_order(builder.problems))
-    return Document(file, value if isinstance(value, dict) else {}, builder.marks)
+    return Document(file, value if isinstance(value, dict) else {}, builder.marks, _remarks(file, data))
+
+
+def _remarks(file: str, data: bytes) -> tuple[Remark, ...]:
+    """A comment that stands alone is about the next line that is none."""
+    if b"stackctl:" not in data:
+        return ()
+    lines = data.decode("utf-8-sig").splitlines()
+    found = []
+    for number, text in enumerate(lines, 1):
+        match = REMARK.search(text)
+        if match is None or COMMENT.search(text[: match.end(1)]):  # quoted in another comment
+            continue
+        below = number
+        while below < len(lines) and lines[below - 1].lstrip().startswith("#"):
+            below += 1
+        found.append(Remark(match[2], Where(file, number, match.end(1) + 1), below))
+    return tuple(found)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -90,3 +90,22 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
         assert isinstance(parse("s.yaml", data).value, dict)
     except InvalidFile as error:
         assert error.problems
+
+
+def test_remarks_are_comments_for_us_and_know_their_line() -> None:
+    text = (
+        "a: 1  # stackctl: ignore X because Y  \n"
+        "# stackctl: ignore Z because W\n"
+        "# another comment\n"
+        "b: 2\n"
+        "# told: `# stackctl: ignore RULE because REASON`\n"
+        "c: 3 #stackctl:x\n"
+        "# stackctl: at the end\n"
+    )
+    found = [(one.text, str(one.where), one.line) for one in parse("f", text.encode()).remarks]
+    assert found == [
+        ("ignore X because Y", "f:1:7", 1),
+        ("ignore Z because W", "f:2:1", 4),
+        ("x", "f:6:6", 6),
+        ("at the end", "f:7:1", 7),
+    ]
