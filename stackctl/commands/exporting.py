@@ -71,6 +71,8 @@ def export_patches(ports: Ports, request: ExportRequest) -> Exported:
     """Raises UsageError for a repository, parent or branch that will not do; then nothing was written."""
     if request.mbox is None and not (request.branch and request.to):
         raise UsageError("where to? A branch wants a name and a repository", "Say `--branch NAME --to REPO`.")
+    if request.mbox in ("", "-"):
+        raise UsageError("--mbox takes the name of a file", "It is written whole or not at all, so not to stdout.")
     stack, whole, steps = _steps(ports, load(ports, request.selection))
     if request.mbox is not None:
         return _to_mailbox(ports, request.mbox, (stack, whole, steps), dry_run=request.dry_run)

@@ -58,6 +58,8 @@ def take_folder(ports: Ports, ground: Ground, path: str, order: str | None) -> T
     if not ports.files.is_dir(path):
         raise UsageError(f"there is no folder {path}", "Give the folder that holds the patches.")
     there = [name for name in ports.files.walk(path) if folders.is_patch(name)]
+    if not there:
+        raise UsageError(f"{path} holds no patches", "Give a folder with .patch or .diff files in it.")
     entries = _order(ports, path, there, order)
     listed = [entry.name for entry in entries]
     missing = [name for name in listed if not ports.files.exists(posixpath.join(path, name))]

@@ -64,6 +64,8 @@ def test_json_changes_nothing_without_yes(world: World, capsys: pytest.CaptureFi
         (["import", "--mbox", "x", "--folder", "y"], "say one of --installed"),
         (["import", "--from", "x"], "--from wants --range"),
         (["import", "--mbox", "none"], "there is no file none"),
+        (["import", "--folder", "stacks"], "holds no patches"),
+        (["export", "--mbox", "-"], "--mbox takes the name of a file"),
         (["import", "--overlay", "x"], "wants two names"),
         (["import", "--overlay", "x=y"], "one for each"),
         (["import", "--mbox", "x", "--name", "a=b"], "--name wants NAME or NUMBER=NAME"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 
 from stackctl.core.stack.resolved import GitBase, Instance, PathBase, PypiBase, ResolvedStack
 
@@ -110,7 +110,18 @@ def _near(value: object, stack: ResolvedStack) -> object:
         return value.removeprefix(f"{stack.workspace}/")
     if value is None or isinstance(value, (bytes, bool, int, float)):
         return value
-    return json.dumps(value, default=str, ensure_ascii=False).replace(f"{stack.workspace}/", "")
+    return _json(value).replace(f"{stack.workspace}/", "")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: object) -> object:
+    """A part of a stack with what is set in it; anything else by its name."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name.rstrip("_"): one for name, one in asdict(value).items() if one not in (None, (), {})}
+    return str(value)
 
 
 def _short(value: object) -> str:
@@ -122,7 +133,7 @@ def _short(value: object) -> str:
         return f"{value:g} s"  # every one in a stack is a time
     if value is None:
         return "not set"
-    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+    text = value if isinstance(value, str) else _json(value)
     text = " ".join(text.split()) if text else '""'
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
