@@ -85,10 +85,16 @@ def _worker(launch: dict[str, Any], config: dict[str, Any]) -> list[str]:
 
 def _differences(name: str, launch: dict[str, Any], info: dict[str, Any]) -> list[str]:
     return [
-        f"{name}: /server_info says {key} is {json.dumps(info[key])}, rendered was {json.dumps(wanted)}"
+        f"{name}: /server_info says {key} is {json.dumps(said)}, rendered was {json.dumps(wanted)}"
         "; if the engine itself rewrites it, write what it makes of it"
-        for key, wanted in launch["expect"].items()
-        if key in info and not _equal(info[key], wanted)
+        for key, said, wanted in differing(info, launch["expect"])
+    ]
+
+
+def differing(info: dict[str, Any], expect: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """(name, what /server_info says, what was expected); what an engine does not tell is no difference."""
+    return [
+        (key, info[key], wanted) for key, wanted in expect.items() if key in info and not _equal(info[key], wanted)
     ]
 
 
