@@ -17,6 +17,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "gate": ("procs", "cards", "probe", "segments"),
     "evidence": ("procs", "probe", "masks"),
     "installation": (),
+    "model": ("safetensors",),
 }
 PREFACE = """\
 import sys
