@@ -81,7 +81,9 @@ class ModelView:
 class Process:
     """One engine or the router. `options`: as parsed, in order; `left`: words that no option took.
 
-    `env`: all that is set for it. `made`: names (without dashes) of options that stackctl itself writes.
+    `env`: all that is set for it. `made`: names (without dashes) of options that stackctl itself writes. `container`:
+    options of the container it runs in, by their long names without dashes (`shm-size`, `ipc`, `ulimit`: several with
+    spaces between); None when it runs in none, or that is not known.
     """
 
     id: str
@@ -96,6 +98,7 @@ class Process:
     card: Card | None = None
     made: frozenset[str] = frozenset()
     table: Upstream | None = None  # None: of the router
+    container: Mapping[str, str] | None = None
 
     def all(self, name: str) -> tuple[Option, ...]:
         """Every occurrence of a flag, by any of its option strings without dashes; of the router by the word."""
