@@ -17,7 +17,10 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "gate": ("procs", "cards", "probe", "segments"),
     "evidence": ("procs", "probe", "masks"),
     "installation": (),
-    "model": ("safetensors",),
+    "facts": (),
+    "serving": ("probe", "masks"),
+    "doctor": ("procs", "sockets", "masks", "doctor_files", "doctor_procs", "doctor_run"),
+    "model": ("safetensors", "model_files", "model_hashes"),
 }
 PREFACE = """\
 import sys

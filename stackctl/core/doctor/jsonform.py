@@ -52,7 +52,7 @@ def _value(kind: Any, value: object, place: str) -> Any:
         return {str(key): _value(args[1], item, f"{place}.{key}") for key, item in pairs.items()}
     if origin is Literal:
         return value
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return read(kind, value, place)
     return _scalar(kind, value, place)
 

@@ -117,11 +117,12 @@ class Driver:
 
 @dataclass(frozen=True)
 class Bridge:
-    """A PCIe bridge. `acs`: the ACS controls that are on (`SrcValid`, `ReqRedir`, …)."""
+    """A PCIe bridge. `acs`: the ACS controls that are on (`SrcValid`, `ReqRedir`, …). `above`: cards hang below it."""
 
     bus_id: str
     name: str = ""
     acs: tuple[str, ...] = ()
+    above: bool = False
 
 
 @dataclass(frozen=True)
@@ -260,6 +261,7 @@ class Facts:
     variables: Mapping[str, str] = field(default_factory=dict)  # NCCL_*, UCX_* … of a login there
     nccl_conf: Mapping[str, str] = field(default_factory=dict)  # of /etc/nccl.conf and ~/.nccl.conf
     python: Interpreter = Interpreter()
+    interfaces: tuple[str, ...] = ()  # of the network
     kernel_log: tuple[str, ...] | None = None  # lines of NVRM and Xid; None when it may not be read
     missing: tuple[str, ...] = ()  # programs that are not installed
 

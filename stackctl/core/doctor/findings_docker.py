@@ -1,0 +1,84 @@
+"""Docker, for hosts whose runtime it is; on other hosts it is nobody's matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackctl.core.doctor.values import Finding, Look
+from stackctl.core.doctor.wanted import Wanted
+
+IMAGE, TREE = "io.stackctl.image", "io.stackctl.tree"
+
+
+def docker(look: Look, wanted: Wanted) -> Iterator[Finding]:
+    if wanted.spec.runtime != "docker":
+        return
+    there = look.facts.docker
+    if not there.installed:
+        yield Finding(
+            "DOCKER-MISSING",
+            "error",
+            "docker is not installed, and hosts.H.runtime says docker",
+            (look.evidence("docker-version", "not found on $PATH"),),
+            f"Install it there, or say hosts.{wanted.spec.name}.runtime: process.",
+            section="runtime",
+        )
+    elif there.fault:
+        yield Finding(
+            "DOCKER-SILENT",
+            "error",
+            f"docker's daemon does not answer to {look.facts.user}: {there.fault}",
+            (look.evidence("docker-version", there.fault),),
+            "Is it started, and is the user in the group `docker`?",
+            section="runtime",
+        )
+    elif wanted.has_cards and "nvidia" not in there.runtimes:
+        yield Finding(
+            "DOCKER-NO-CARDS",
+            "error",
+            "docker has no runtime `nvidia`: containers see no card",
+            (look.evidence("docker-info", f"Runtimes: {', '.join(there.runtimes) or 'none'}"),),
+            "Install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; restart docker.",
+            section="runtime",
+        )
+
+
+def toolkit(look: Look, wanted: Wanted) -> Iterator[Finding]:
+    if wanted.spec.runtime == "docker" and wanted.has_cards and "nvidia-ctk" in look.facts.missing:
+        yield Finding(
+            "TOOLKIT-MISSING",
+            "warning",
+            "nvidia-ctk is not installed: the container toolkit is old, or not there",
+            (look.evidence("nvidia-ctk", "not found on $PATH"),),
+            "Install nvidia-container-toolkit of NVIDIA's own packages.",
+            section="runtime",
+        )
+
+
+def images(look: Look, wanted: Wanted) -> Iterator[Finding]:
+    """`wanted.images`: references that end in the hash of their content, which our label repeats."""
+    there = look.facts.docker
+    if wanted.spec.runtime != "docker" or not there.installed or there.fault:
+        return
+    for image in wanted.images:
+        labels, key = there.images.get(image), image.rpartition(":")[2]
+        if labels is None:
+            yield Finding(
+                "IMAGE-MISSING",
+                "info",
+                f"the image {image} is not there: a deploy brings it",
+                (look.evidence(f"docker-image {image}"),),
+                section="runtime",
+            )
+        elif labels.get(IMAGE) != key:
+            yield Finding(
+                "IMAGE-LABEL",
+                "error",
+                f"an image is called {image}, and its own label {IMAGE} is {labels.get(IMAGE, 'missing')}",
+                (look.evidence(f"docker-image {image}"),),
+                f"Remove it: docker image rm {image}; a deploy brings the right one.",
+                section="runtime",
+            )
+
+
+CHECKS = (docker, toolkit, images)
