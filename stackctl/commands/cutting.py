@@ -8,6 +8,7 @@ from __future__ import annotations
 from stackctl.commands import follow, preparing
 from stackctl.commands.follow import Watched
 from stackctl.commands.holding import Hold
+from stackctl.commands.saving import save_served
 from stackctl.commands.site import Site
 from stackctl.core.deploy.cutover import Cutover, Kind
 from stackctl.core.deploy.facts import HostFacts
@@ -47,6 +48,7 @@ def replaced(site: Site, hold: Hold, kind: Kind, facts: HostFacts, release: Rele
     with site.ports.progress.step(f"{site.name}: look whether {release} can start"):
         preparing.refuse(record, facts, preparing.look(site, record, None, hold.attempt))
     watched = cut_over(site, hold, kind, facts, release)
+    save_served(site, "restart" if kind == "restart" else "rollback", record)
     outcome: Outcome = "restarted" if kind == "restart" else "rolled back"
     took = start_seconds(watched.status)
     return DeployResult(outcome, record.stack, release, record.variant, record.url, facts.served, took)

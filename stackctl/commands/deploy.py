@@ -19,6 +19,7 @@ from stackctl.commands.environment import (
 )
 from stackctl.commands.holding import Busy, Hold, held
 from stackctl.commands.release import release as make_release
+from stackctl.commands.saving import save_served
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_of
 from stackctl.core.deploy.facts import HostFacts
@@ -101,10 +102,12 @@ def _deploy(attempt: Attempt, request: DeployRequest) -> DeployResult:
     if decide(release.id, facts) == "keep":
         failure = gate_again(site, record, facts)
         if failure is None:
+            save_served(site, "deploy", record)
             return _kept(release, record, facts)
         again = f"{site.name}: {release.id} serves but fails its gate, so it is started anew: {failure}"
         site.ports.progress.say(again)
     watched = cut_over(site, hold, "deploy", facts, release.id)
+    save_served(site, "deploy", record)
     preparing.prune(site, release.stack.keep_releases)
     return _result(release, record, "deployed", facts.served, start_seconds(watched.status))
 
@@ -134,6 +137,7 @@ def _join(site: Site, release: Release, record: Record, busy: Busy) -> DeployRes
     facts = site.look(release=release.id)
     watched = follow.watch(site, facts.root, running.attempt)
     raise_unless_up(site, watched)
+    save_served(site, "deploy", record)
     previous = ReleaseId(running.old) if running.old else None
     return _result(release, record, "deployed", previous, start_seconds(watched.status))
 

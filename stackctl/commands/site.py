@@ -89,9 +89,16 @@ class Site:
 def site_of(ports: Ports, stack: ResolvedStack) -> Iterator[Site]:
     """The one host of a stack, connected when first asked; closed at the end."""
     spec = _only_host(stack)
+    with site_on(ports, stack, spec, _python(ports, stack, spec)) as site:
+        yield site
+
+
+@contextmanager
+def site_on(ports: Ports, stack: ResolvedStack, spec: HostSpec, python: str) -> Iterator[Site]:
+    """Any one host of a stack, as `site_of`. `python`: runs our programs there."""
     host = ports.hosts.open(spec)
     try:
-        yield Site(ports, host, stack, _python(ports, stack, spec))
+        yield Site(ports, host, stack, python)
     finally:
         host.close()
 

@@ -48,14 +48,16 @@ class Rooms:
     load: Callable[[Ports, Selection], ResolvedStack]
     status: Callable[[Ports, Selection], Deployment]
     variant: Callable[[Ports, ResolvedStack], str]
+    clean: Callable[[Ports, ResolvedStack, TestReport], None] = lambda _ports, _stack, _report: None
 
 
 def real_rooms() -> Rooms:
     from stackctl.commands.gather import load
+    from stackctl.commands.saving import save_clean
     from stackctl.commands.status import status
     from stackctl.commands.tree import compose
 
-    return Rooms(load, status, lambda ports, stack: str(compose(ports, stack)[0].variant))
+    return Rooms(load, status, lambda ports, stack: str(compose(ports, stack)[0].variant), save_clean)
 
 
 def run_test(ports: Ports, request: TestRequest, rooms: Rooms | None = None) -> TestReport:
@@ -75,7 +77,10 @@ def run_test(ports: Ports, request: TestRequest, rooms: Rooms | None = None) -> 
         if isinstance(found, TestReport):
             return found
         target = found
-    return _run(ports, request, target)
+    report = _run(ports, request, target)
+    if stack and not request.url and report.verdict == "clean":
+        rooms.clean(ports, stack, report)
+    return report
 
 
 def _run(ports: Ports, request: TestRequest, target: Target) -> TestReport:

@@ -1,0 +1,250 @@
+"""What of a stack runs on a host now, against what its release says and what the stack file says.
+
+Processes are known by their mark in the environment, never by their command line. What a process or an engine does
+not tell is no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackctl.core.deploy.facts import HostFacts
+from stackctl.core.deploy.record import Record
+from stackctl.core.deploy.values import Launch
+from stackctl.core.doctor.arguments import differences, module_of
+from stackctl.core.doctor.values import Engine, Evidence, Facts, Finding, Severity
+
+SHOWN = 12  # differences in one finding
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What the stack file says now for one host. `release` is empty when it could not be made, then `why` says why."""
+
+    stack: str
+    release: str
+    launches: tuple[Launch, ...]
+    ports: Mapping[int, str] = field(default_factory=dict)  # all that they listen on -> instance
+    trees: tuple[str, ...] = ()
+    variant: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What answers at the address of an instance. `status` 0: nobody; `differs`: of /server_info, as the gate does."""
+
+    status: int = 0
+    why: str = ""
+    release: str = ""
+    model: str = ""
+    module: str = ""
+    differs: tuple[tuple[str, object, object], ...] = ()
+    workers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class There:
+    """`state`: of the folder of the stack on the host; `answers`: by instance."""
+
+    facts: Facts
+    state: HostFacts
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+    @property
+    def record(self) -> Record | None:
+        """Of the release that serves."""
+        return self.state.records.get(self.state.served) if self.state.served else None
+
+    def engine(self, instance: str) -> Engine | None:
+        return next((one for one in self.facts.engines if one.ours and one.instance == instance), None)
+
+
+def parse_answers(said: Mapping[str, Any]) -> dict[str, Answer]:
+    """Of onhost/serving.py."""
+    return {
+        name: Answer(
+            one["status"],
+            one["why"],
+            one["release"],
+            one["model"],
+            one["module"],
+            tuple((key, there, wanted) for key, there, wanted in one["differs"]),
+            tuple(one["workers"]),
+        )
+        for name, one in said.items()
+    }
+
+
+def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
+    record = there.record
+    if there.state.cutover:
+        return (_finding("RUNS-CUTOVER", "info", "a cut-over goes on here: what runs is about to change", (), ""),)
+    if record is None:
+        return (*_nothing(planned, there), *_strays(planned, there), *_foreign(planned, there))
+    return (
+        *_serving(planned, there, record),
+        *_gone(planned, there, record),
+        *_arguments(planned, there, record),
+        *_answers(planned, there, record),
+        *_strays(planned, there),
+        *_foreign(planned, there),
+    )
+
+
+def _nothing(planned: Planned, there: There) -> Iterator[Finding]:
+    release = f"; the stack file says {planned.release}" if planned.release else ""
+    yield _finding(
+        "RUNS-NOTHING",
+        "info",
+        f"nothing of {planned.stack} serves here{release}",
+        (),
+        f"stackctl deploy {planned.stack}",
+    )
+
+
+def _serving(planned: Planned, there: There, record: Record) -> Iterator[Finding]:
+    """The release that serves, and how the stack file differs from it."""
+    if not planned.release:
+        message = f"release {record.release} serves; what the stack file says now cannot be made: {planned.why}"
+        yield _finding("RUNS-RELEASE", "info", message, (), "")
+    elif planned.release == record.release:
+        yield _finding("RUNS-RELEASE", "info", f"release {record.release} serves, as the stack file says", (), "")
+    else:
+        rows = tuple(_between(planned, record))
+        severity: Severity = "info" if record.variant else "warning"
+        what = f" ({record.variant})" if record.variant else ""
+        message = f"release {record.release}{what} serves, the stack file says {planned.release} now"
+        evidence = (Evidence(f"stackctl status {planned.stack}", _rows(rows)),) if rows else ()
+        yield _finding("RUNS-OTHER-RELEASE", severity, message, evidence, f"stackctl deploy {planned.stack}")
+
+
+def _between(planned: Planned, record: Record) -> Iterator[str]:
+    launched = {one.instance: one for one in record.launches}
+    said = {one.instance: one for one in planned.launches}
+    for name in sorted({*launched, *said}):
+        if name not in said:
+            yield f"{name} is not in the stack file any more"
+        elif name not in launched:
+            yield f"{name} is new in the stack file"
+        else:
+            yield from (f"{name}: {row}" for row in differences(launched[name].argv, said[name].argv))
+    if tuple(record.trees) != planned.trees:
+        here, new = (", ".join(tree[:12] for tree in trees) for trees in (record.trees, planned.trees))
+        yield f"patched tree {here} serves, the stack file gives {new}"
+
+
+def _gone(planned: Planned, there: There, record: Record) -> Iterator[Finding]:
+    alive = {one.instance: one for one in there.state.instances if one.release == record.release}
+    for launch in record.launches:
+        seen = alive.get(launch.instance)
+        if seen is None or not seen.alive:
+            code = "" if seen is None or seen.exit is None else f": it exited with {seen.exit}"
+            path = f"~/.stackctl/{planned.stack}/releases/{record.release}/run/{launch.instance}"
+            evidence = (Evidence(f"cat {path}.exit", "(none)" if not code else str(seen.exit if seen else "")),)
+            message = f"{launch.instance} of the release that should serve does not run{code}"
+            remedy = f"stackctl logs {planned.stack}, then stackctl restart {planned.stack}"
+            yield _finding("RUNS-GONE", "error", message, evidence, remedy)
+
+
+def _arguments(planned: Planned, there: There, record: Record) -> Iterator[Finding]:
+    """A process that was started otherwise than its release says, by its own command line or its environment."""
+    for launch in record.launches:
+        engine = there.engine(launch.instance)
+        if engine is None or engine.release != record.release:
+            continue
+        rows = differences(engine.argv, launch.argv, source="its release") if module_of(engine.argv) else ()
+        if planned.release == record.release:
+            rows += tuple(_environment(engine, planned))
+        if rows:
+            message = f"{launch.instance} runs with other arguments than its release {record.release} says"
+            evidence = Evidence(f"tr '\\0' ' ' </proc/{engine.pid}/cmdline", _rows(rows))
+            remedy = f"Somebody edited a script of the release: stackctl restart {planned.stack} writes it anew."
+            yield _finding("RUNS-OTHER-ARGUMENTS", "error", message, (evidence,), remedy)
+
+
+def _environment(engine: Engine, planned: Planned) -> Iterator[str]:
+    wanted = next((one.env for one in planned.launches if one.instance == engine.instance), {})
+    for name, value in wanted.items():
+        if name in engine.env and engine.env[name] != value:
+            yield f"{name} is {engine.env[name]!r}, the stack says {value!r}"
+
+
+def _answers(planned: Planned, there: There, record: Record) -> Iterator[Finding]:
+    """What each says of itself. Without an answer of one that runs, nobody knows more."""
+    running = {one.instance for one in there.state.instances if one.alive and one.release == record.release}
+    for launch in record.launches:
+        answer = there.answers.get(launch.instance)
+        if answer is None or launch.instance not in running:
+            continue
+        path = "/workers" if launch.role == "router" else "/server_info"
+        asked = f"curl -s {launch.inside}{path}"
+        if answer.status != 200:
+            said = f"answers {answer.status}" if answer.status else "does not answer"
+            evidence = (Evidence(asked, answer.why),)
+            remedy = f"It may still start, or hang: stackctl logs {planned.stack}."
+            yield _finding("RUNS-SILENT", "error", f"{launch.instance} runs and {said} at {path}", evidence, remedy)
+        elif launch.role == "router":
+            yield from _workers(record, answer, asked)
+        else:
+            yield from _told(launch.instance, planned, record, answer, asked)
+
+
+def _workers(record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
+    wanted = sorted(one.url for one in record.launches if one.role != "router")
+    if list(answer.workers) != wanted:
+        evidence = (Evidence(asked, "\n".join(answer.workers) or "(no worker)"),)
+        message = f"the router has other workers than planned: {', '.join(wanted)}"
+        remedy = "Somebody added or removed one, or one died: stackctl restart brings the planned ones."
+        yield _finding("RUNS-WORKERS", "error", message, evidence, remedy)
+
+
+def _told(instance: str, planned: Planned, record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
+    if answer.release and answer.release != record.release:
+        message = f"at the port of {instance} release {answer.release} answers, not {record.release}"
+        evidence = (Evidence(asked.replace("/server_info", "/model_info"), f"weight_version: {answer.release}"),)
+        yield _finding("RUNS-ANOTHER", "error", message, evidence, "Look which process has the port: section ports.")
+    if answer.differs:
+        rows = tuple(f"{name} is {there!r}, rendered was {wanted!r}" for name, there, wanted in answer.differs)
+        message = f"{instance} says other values in /server_info than it was started with"
+        remedy = "If the engine itself rewrites a value, write what it makes of it; else deploy again."
+        yield _finding("RUNS-OTHER-VALUES", "warning", message, (Evidence(asked, _rows(rows)),), remedy)
+
+
+def _strays(planned: Planned, there: There) -> Iterator[Finding]:
+    """Ours, of a release that does not serve."""
+    for seen in there.state.instances:
+        if seen.alive and seen.release != there.state.served:
+            message = f"{seen.instance} of release {seen.release} runs, which does not serve"
+            evidence = (Evidence(f"ps -fp {seen.pid}", f"pid {seen.pid}"),)
+            yield _finding("RUNS-STRAY", "warning", message, evidence, f"stackctl stop {planned.stack} ends it.")
+
+
+def _foreign(planned: Planned, there: There) -> Iterator[Finding]:
+    """An engine that somebody else started on a port of the stack, by hand or by another stack."""
+    engines = {one.pid: one for one in there.facts.engines if not one.ours}
+    for listener in sorted(there.facts.ports, key=lambda one: one.port):
+        instance, engine = planned.ports.get(listener.port), engines.get(listener.pid)
+        if instance is None or listener.ours or engine is None:
+            continue
+        place = f", in the container {engine.container}" if engine.container else ""
+        who = f"of the stack {engine.stack}" if engine.stack else "that stackctl did not start"
+        message = f"port {listener.port} of {instance} is served by an engine {who}: pid {engine.pid}{place}"
+        evidence = [Evidence(f"tr '\\0' ' ' </proc/{engine.pid}/cmdline", " ".join(engine.argv))]
+        launch = next((one for one in planned.launches if one.port == listener.port), None)
+        if launch is not None and module_of(engine.argv):
+            rows = differences(engine.argv, launch.argv)
+            evidence.append(Evidence(f"{instance} as the stack says it", _rows(rows) or "the same arguments"))
+        remedy = "stackctl ends no process that is not its own: stop it, or give the stack another port."
+        yield _finding("RUNS-BY-HAND", "warning", message, tuple(evidence), remedy)
+
+
+def _rows(rows: Sequence[str]) -> str:
+    more = len(rows) - SHOWN
+    return "\n".join([*rows[:SHOWN], *([f"… and {more} more"] if more > 0 else [])])
+
+
+def _finding(id: str, severity: Severity, message: str, evidence: tuple[Evidence, ...], remedy: str) -> Finding:
+    return Finding(id, severity, message, evidence, remedy, section="running")

@@ -1,0 +1,181 @@
+"""What runs against what should: each way to differ is one finding, and a host as it should be has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from stackctl.core.deploy.facts import Seen
+from stackctl.core.deploy.record import Record
+from stackctl.core.doctor.arguments import differences
+from stackctl.core.doctor.running import Answer, Planned, There, findings, parse_answers
+from stackctl.core.doctor.values import Finding, Listener
+from tests.core.deploy.releases import NEW, OLD, facts, last, record, release, running
+from tests.core.doctor.hosts import engine, host
+
+RELEASE, RECORD = release(), record()
+PORTS = {30000: "prefill-0", 8998: "prefill-0", 30300: "decode-0", 31000: "router-0"}
+PLANNED = Planned("main", NEW, RELEASE.launches, PORTS, RECORD.trees)
+WORKERS = tuple(sorted(one.url for one in RECORD.launches if one.role != "router"))
+ANSWERS = {
+    "prefill-0": Answer(200, release=NEW),
+    "decode-0": Answer(200, release=NEW),
+    "router-0": Answer(200, workers=WORKERS),
+}
+
+
+def there(of: Record = RECORD, **changed: object) -> There:
+    """This very release, whole and well."""
+    engines = tuple(
+        engine(
+            one.instance, argv=("/opt/python", *one.argv, "--weight-version", of.release), pid=pid, release=of.release
+        )
+        for pid, one in enumerate(of.launches, 100)
+        if one.role != "router"
+    )
+    router = engine("router-0", argv=("sglang::router",), pid=102, release=of.release)
+    state = facts(current=of.release, status=last("committed"), records={of.release: of}, instances=running(of.release))
+    well = There(host(engines=(*engines, router)), state, ANSWERS)
+    return replace(well, **changed)  # type: ignore[arg-type]
+
+
+def told(found: Sequence[Finding]) -> list[tuple[str, str]]:
+    return [(one.id, one.severity) for one in found if one.id != "RUNS-RELEASE"]
+
+
+def test_as_it_should_be() -> None:
+    (only,) = findings(PLANNED, there())
+    assert (only.id, only.severity, only.section) == ("RUNS-RELEASE", "info", "running")
+    assert "as the stack file says" in only.message
+
+
+def test_nothing_runs() -> None:
+    (only,) = findings(PLANNED, There(host(), facts()))
+    assert only.id == "RUNS-NOTHING" and NEW in only.message and only.remedy == "stackctl deploy main"
+
+
+def test_the_stack_file_says_another_release() -> None:
+    launches = tuple(
+        replace(one, argv=(*one.argv, "--tp-size", "4")) if one.instance == "decode-0" else one
+        for one in PLANNED.launches[:2]
+    )
+    other = replace(PLANNED, release=OLD, launches=launches, trees=("f" * 40,))
+    (found,) = findings(other, there())
+    assert told([found]) == [("RUNS-OTHER-RELEASE", "warning")] and NEW in found.message and OLD in found.message
+    rows = found.evidence[0].output.splitlines()
+    assert rows[0] == "decode-0: --tp-size is 2, the stack says 4"
+    assert rows[1] == "router-0 is not in the stack file any more" and rows[2].startswith("patched tree ")
+
+
+def test_a_variant_is_meant_to_differ() -> None:
+    variant = replace(RECORD, variant="without flag:tp-size")
+    (found,) = findings(replace(PLANNED, release=OLD), there(variant))
+    assert found.severity == "info" and "(without flag:tp-size)" in found.message
+
+
+def test_a_stack_file_that_cannot_be_made_is_said() -> None:
+    (found,) = findings(replace(PLANNED, release="", why="no such patch"), there())
+    assert found.severity == "info" and found.message.endswith("cannot be made: no such patch")
+
+
+def test_an_instance_is_gone() -> None:
+    state = there().state
+    dead = Seen(NEW, "decode-0", 0, False, 137)
+    found = findings(PLANNED, there(state=replace(state, instances=(*running(NEW)[::2], dead))))
+    assert told(found) == [("RUNS-GONE", "error")]
+    assert "decode-0" in found[1].message and "exited with 137" in found[1].message
+    absent = findings(PLANNED, there(state=replace(state, instances=running(NEW)[1:])))
+    assert told(absent) == [("RUNS-GONE", "error")] and "exited" not in absent[1].message
+
+
+def test_a_process_with_other_arguments_or_variables() -> None:
+    well = there()
+    first = well.facts.engines[0]
+    changed = replace(first, argv=(*first.argv, "--tp-size", "8", "--extra"), env={"CUDA_VISIBLE_DEVICES": "6,7"})
+    found = findings(PLANNED, there(facts=host(engines=(changed, *well.facts.engines[1:]))))
+    assert told(found) == [("RUNS-OTHER-ARGUMENTS", "error")]
+    assert found[1].evidence[0].output.splitlines() == [
+        "--extra is not in its release",
+        "--tp-size is 8, its release says 2",
+        "CUDA_VISIBLE_DEVICES is '6,7', the stack says '0,1'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "id", "severity", "words"),
+    [
+        ("prefill-0", Answer(0, "timed out"), "RUNS-SILENT", "error", "prefill-0 runs and does not answer"),
+        ("decode-0", Answer(503), "RUNS-SILENT", "error", "decode-0 runs and answers 503"),
+        ("decode-0", Answer(200, release=OLD), "RUNS-ANOTHER", "error", f"release {OLD} answers, not {NEW}"),
+        ("decode-0", Answer(200, release=NEW, differs=(("tp_size", 4, "2"),)), "RUNS-OTHER-VALUES", "warning", ""),
+        ("router-0", Answer(200, workers=WORKERS[:1]), "RUNS-WORKERS", "error", WORKERS[1]),
+    ],
+)  # fmt: skip
+def test_each_answer_that_is_not_right(name: str, answer: Answer, id: str, severity: str, words: str) -> None:
+    found = findings(PLANNED, there(answers={**ANSWERS, name: answer}))
+    assert told(found) == [(id, severity)] and words in found[1].message and found[1].evidence
+
+
+def test_nobody_was_asked_and_one_that_does_not_run_is_not_silent() -> None:
+    assert told(findings(PLANNED, there(answers={}))) == []
+    gone = there(state=replace(there().state, instances=running(NEW)[1:]), answers={**ANSWERS, "prefill-0": Answer()})
+    assert told(findings(PLANNED, gone)) == [("RUNS-GONE", "error")]
+
+
+def test_a_stray_of_another_release() -> None:
+    state = there().state
+    stray = Seen(OLD, "decode-0", 55, True, None)
+    found = findings(PLANNED, there(state=replace(state, instances=(*state.instances, stray))))
+    assert told(found) == [("RUNS-STRAY", "warning")] and OLD in found[1].message
+    stopped = facts(status=last("stopped"), current=NEW, instances=(stray,))
+    assert told(findings(PLANNED, There(host(), stopped))) == [("RUNS-NOTHING", "info"), ("RUNS-STRAY", "warning")]
+
+
+def test_while_a_cut_over_goes_on_nothing_else_is_said() -> None:
+    state = replace(there().state, cutover=True, instances=())
+    assert told(findings(PLANNED, there(state=state))) == [("RUNS-CUTOVER", "info")]
+
+
+def test_an_engine_that_was_started_by_hand_on_our_port() -> None:
+    argv = ("python3", *PLANNED.launches[1].argv, "--mem-fraction-static", "0.9")
+    foreign = engine("", argv=argv, ours=False, pid=900, release="", stack="", container="deadbeef1234")
+    on = (Listener(30300, "0.0.0.0", 900, "eve", "python3"), Listener(9999, "0.0.0.0", 900))
+    found = findings(PLANNED, There(host(engines=(foreign,), ports=on), facts()))
+    assert told(found) == [("RUNS-NOTHING", "info"), ("RUNS-BY-HAND", "warning")]
+    assert "port 30300 of decode-0" in found[1].message and "container deadbeef1234" in found[1].message
+    assert found[1].evidence[1].output == "--mem-fraction-static 0.9 is not in the stack"
+    same = replace(foreign, argv=argv[:-2], stack="other")
+    (_, other) = findings(PLANNED, There(host(engines=(same,), ports=on), facts()))
+    assert other.evidence[1].output == "the same arguments" and "of the stack other" in other.message
+    nginx = There(host(ports=(Listener(30300, "0.0.0.0", 5, "root", "nginx"),)), facts())
+    assert told(findings(PLANNED, nginx)) == [("RUNS-NOTHING", "info")]  # the section of ports says so
+
+
+def test_many_differences_are_cut() -> None:
+    well = there()
+    first = well.facts.engines[0]
+    more = [word for n in range(20) for word in (f"--f{n}", "1")]
+    found = findings(PLANNED, there(facts=host(engines=(replace(first, argv=(*first.argv, *more)),))))
+    assert found[1].evidence[0].output.splitlines()[-1] == "… and 8 more"
+
+
+def test_command_lines() -> None:
+    assert differences(("python", "-m", "a", "--x=1", "--y_z"), ("-m", "a", "--x", "1", "--y-z")) == ()
+    assert differences(("python", "-m", "b", "--y"), ("-m", "a", "--x", "1", "2")) == (
+        "b runs, the stack says a",
+        "--x 1 2 of the stack is missing",
+        "--y is not in the stack",
+    )
+    assert differences(("-m", "a", "--x"), ("-m", "a", "--x", "1")) == ("--x is bare, the stack says 1",)
+
+
+def test_answers_are_read() -> None:
+    said = {
+        "single-0": {
+            "status": 200, "why": "", "release": "r", "model": "/m", "module": "", "differs": [["tp_size", 4, "2"]],
+            "workers": [],
+        }
+    }  # fmt: skip
+    assert parse_answers(said) == {"single-0": Answer(200, "", "r", "/m", "", (("tp_size", 4, "2"),))}
