@@ -116,10 +116,13 @@ def _document(ports: Ports, file: str, asked_at: tuple[Where, str] | None) -> Do
 def _read_all(ports: Ports, asked: Iterable[Wanted], patches: str) -> Found:
     contents: dict[str, bytes] = {}
     faults: dict[str, str] = {}
+    asked = tuple(asked)
+    optional = {one.path for one in asked if one.optional}
     for path in dict.fromkeys(one.path for one in asked):
         try:
             if not ports.files.exists(path):
-                faults[path] = MISSING
+                if path not in optional:
+                    faults[path] = MISSING
                 continue
             contents[path] = ports.files.read(path)
         except (StackctlError, OSError) as error:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from stackctl.commands.site import Site
+from stackctl.core.modeldir.manifest import Manifest, as_json
 from stackctl.core.modeldir.read import model_dir
 from stackctl.core.modeldir.values import ModelDir
 from stackctl.core.render.launch import model_folder
@@ -25,3 +28,9 @@ def inspect(site: Site, path: str | None = None) -> ModelDir:
         return model_dir(said)
     except (KeyError, TypeError, ValueError) as error:
         raise StackctlError(f"{site.name}: cannot read what was said of the model ({error})") from error
+
+
+def differences(site: Site, path: str, manifest: Manifest) -> tuple[str, ...]:
+    """What is not as the manifest says, one sentence a file. Small files and heads of shards are read, no weights."""
+    text = json.dumps(as_json(manifest)).encode()
+    return tuple(site.ask("model", {"path": path, "manifest": "-"}, text, LOOK)["differences"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.environment import environment_faults
-from stackctl.commands.release import RECIPE
+from stackctl.commands.model_folder import differences
+from stackctl.commands.release import MANIFEST, RECIPE
 from stackctl.commands.site import Site
 from stackctl.core.deploy.archive import archive
 from stackctl.core.deploy.cutover import release_files
@@ -16,6 +17,7 @@ from stackctl.core.deploy.facts import HostFacts, Prepared, parse_prepared
 from stackctl.core.deploy.record import Record
 from stackctl.core.deploy.refuse import refusals
 from stackctl.core.deploy.values import Release
+from stackctl.core.modeldir.manifest import parse
 from stackctl.core.names import TreeId
 from stackctl.errors import InvalidFile, StackctlError
 from stackctl.ports import TreeEntry
@@ -102,10 +104,24 @@ def look(site: Site, record: Record, files: dict[str, str] | None, attempt: str 
     }
     if files is not None:
         request["files"] = files
+    model = model_differences(site, record, files or {})
     if faults:  # it would be no news that such an interpreter cannot import something
         found = parse_prepared(site.ask("prepare", request, timeout=IMPORTS))
-        return replace(found, imports={}, versions={}, environment=faults)
-    return parse_prepared(replace(site, python=record.python).ask("prepare", request, timeout=IMPORTS))
+        return replace(found, imports={}, versions={}, environment=faults, model=model)
+    found = parse_prepared(replace(site, python=record.python).ask("prepare", request, timeout=IMPORTS))
+    return replace(found, model=model)
+
+
+def model_differences(site: Site, record: Record, files: Mapping[str, str]) -> tuple[str, ...]:
+    """What of the model's folder is not as the release's manifest says; nothing is asked when it has none."""
+    if not record.pinned:
+        return ()
+    file = f"releases/{record.release}/{MANIFEST}"
+    there = files[file].encode() if file in files else site.host.get(f"{site.root}/{file}")
+    pins = there or site.stack.model.pins  # a plan asks before anything of the release is there
+    if pins is None:
+        raise StackctlError(f"{site.name}: {site.root}/{file} is gone", f"Deploy {record.stack} again.")
+    return differences(site, record.pinned, parse(pins))
 
 
 def prepare(site: Site, release: Release, record: Record, facts: HostFacts, attempt: str) -> None:

@@ -17,6 +17,7 @@ from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.errors import StackctlError
 from stackctl.ports import Ports
 
+MANIFEST = "model.json"  # beside the scripts: what the model's folder must hold
 RECIPE = "make_model.py"  # beside the scripts
 
 
@@ -36,6 +37,8 @@ def release_of(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Release
     scripts = serve_scripts(stack, tree.tree, name, started, press)
     if stack.model.recipe is not None:
         scripts[RECIPE] = stack.model.recipe
+    if stack.model.pins is not None:
+        scripts[MANIFEST] = stack.model.pins.decode("utf-8")
     return Release(name, stack, tree, started, scripts)
 
 

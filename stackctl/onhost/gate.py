@@ -3,6 +3,7 @@
     gate.py stop ROOT DRAIN            end all processes of the stack
     gate.py cards ROOT SECONDS CARD…   wait until the cards are free
     gate.py wait RELEASE-DIR SECONDS INSTANCE…   until each /health is 200; fails at once when one exits
+    gate.py model RELEASE-DIR          compare the model's folder with model.json, which is there
     gate.py gate RELEASE-DIR [SECONDS INSTANCE…]   wait for these, then: what a release must pass to count as up
 
 Prose on stdout, exit 0 or 1. It decides nothing beyond that. Each verb imports only what it needs: a cut-over waits
@@ -30,6 +31,8 @@ def main(words: list[str]) -> int:
     if verb == "cards":
         return free(place, float(rest[0]), {int(word) for word in rest[1:]})
     config = json.loads(Path(place, "gate.json").read_text())
+    if verb == "model":
+        return model(Path(place), config)
     if verb == "wait":
         return wait(Path(place), config, float(rest[0]), rest[1:])
     if rest and wait(Path(place), config, float(rest[0]), rest[1:]):
@@ -120,6 +123,16 @@ def gate(folder: Path, config: dict[str, Any]) -> int:
             print("\n".join(faults))
             return 1
     return 0
+
+
+def model(folder: Path, config: dict[str, Any]) -> int:
+    """Small files and heads of shards: the weights that were loaded are those that the release was made for."""
+    from stackctl.onhost import model_files
+
+    found = model_files.differences(config["model"], json.loads((folder / "model.json").read_text()))
+    if found:
+        print("\n".join(f"{config['model']}: {one}" for one in found))
+    return 1 if found else 0
 
 
 def paths(folder: Path, config: dict[str, Any]) -> list[str]:

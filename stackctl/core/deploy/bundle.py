@@ -14,7 +14,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "prune": ("procs", "disk"),
     "tidy": ("procs", "disk", "environment"),
     "prepare": ("procs", "cards", "imports", "sockets", "tree", "bytecode"),
-    "gate": ("procs", "cards", "probe", "segments"),
+    "gate": ("procs", "cards", "probe", "segments", "model_files", "safetensors"),
     "evidence": ("procs", "probe", "masks"),
     "installation": (),
     "facts": (),

@@ -121,6 +121,7 @@ class Prepared:
     environment: tuple[str, ...] = ()  # what is not as stackctl installed it, in an environment that it made
     sources: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)  # trees of other sources, as `tree`
     strays: tuple[tuple[str, str, str], ...] = ()  # package, the tree that has it, where it would come from instead
+    model: tuple[str, ...] = ()  # what of the model's folder is not as its manifest says
 
 
 def parse_facts(said: Mapping[str, Any]) -> HostFacts:

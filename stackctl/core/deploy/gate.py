@@ -48,6 +48,7 @@ def gate_config(release: Release, launches: Sequence[RecordedLaunch], tree: str,
             for launch in launches
         ],
         "requests": asked(stack, launches),
+        **({} if stack.model.pins is None else {"model": stack.model.path}),
     }
     return json.dumps(config, indent=1, sort_keys=True) + "\n"
 

@@ -54,6 +54,7 @@ class Record:
     model: str = ""  # the folder below models/ that a recipe made; empty: a model that is there
     torch: Mapping[str, str] = field(default_factory=dict)  # version and sha256, in an environment that stackctl made
     sources: Mapping[str, TreeId] = field(default_factory=dict)  # patched trees of other sources: on the path after it
+    pinned: str = ""  # the model's folder, when model.json beside the scripts says what it must hold
 
     @property
     def url(self) -> str:
@@ -129,6 +130,7 @@ def record_of(release: Release, made: Made) -> Record:
         tuple(sorted({name.partition("/")[0] for name in release.scripts if "/" in name})),
         model_folder(stack) or "",
         sources={name: source.tree for name, source in sorted(release.tree.sources.items())},
+        pinned="" if stack.model.pins is None else stack.model.path,
     )
 
 

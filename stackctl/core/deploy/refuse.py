@@ -24,6 +24,7 @@ def refusals(record: Record, facts: HostFacts, prepared: Prepared) -> tuple[Prob
         *_tree(record, prepared),
         *_origin(record, prepared),
         *_strays(record, prepared),
+        *_model(record, prepared),
         *_ports(prepared),
         *_cards(prepared.cards),
         *_secrets(record, prepared),
@@ -90,6 +91,16 @@ def _strays(record: Record, prepared: Prepared) -> Iterator[Problem]:
             f"{record.python} would take {package} from {place}, not from tree {tree} of source {names.get(tree, '?')}",
             hint="Something there comes before it on the path: sglang's own tree, a .pth file, an import hook.",
         )
+
+
+def _model(record: Record, prepared: Prepared) -> Iterator[Problem]:
+    for difference in prepared.model[:SHOWN]:
+        yield Problem(
+            f"the model in {record.pinned} is not the one that was locked: {difference}",
+            hint=f"Put the right files there; or, if this model is meant: stackctl lock --model {record.stack}",
+        )
+    if (more := len(prepared.model) - SHOWN) > 0:
+        yield Problem(f"the model in {record.pinned}: {more} more files are not as they were locked")
 
 
 def _ports(prepared: Prepared) -> Iterator[Problem]:

@@ -30,7 +30,7 @@ ARCHITECTURES = {
 }
 PLAIN = {"F8_E4M3": "fp8", "BF16": "bf16", "F16": "f16", "F32": "f32", "F4": "mxfp4"}
 PACKED = ("U8", "I8")
-CUSTOM = re.compile(r"(configuration|modeling|processing|tokenization)_\w+\.py")
+DSML = "｜DSML｜"  # full-width bars
 HUB = re.compile(r"/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<revision>[0-9a-f]{40})(?:/|$)")
 
 
@@ -61,15 +61,12 @@ def model_dir(said: Mapping[str, Any]) -> ModelDir:
         context_length=_number(config, "max_position_embeddings") or _number(text_config, "max_position_embeddings"),
         layers=_number(config, "num_hidden_layers") or _number(text_config, "num_hidden_layers"),
         dtype=_text(config.get("torch_dtype")) or _text(config.get("dtype")),
-        shards=tuple(_shard(name, about) for name, about in sorted(shards.items())),
+        shards=tuple(_shard(name, about, said["hub"]["sha256"].get(name)) for name, about in sorted(shards.items())),
         index=_index(said["index"]),
         files={name: SmallFile(about["size"], about["sha256"]) for name, about in sorted(said["files"].items())},
         tokenizer=_tokenizer(names, texts.get("tokenizer_config.json", {}), said["tokenizer"]),
         chat_template=template_of(names, texts),
         encodings=tuple(name for name in names if re.search(r"(^|/)encoding\w*\.py$", name)),
-        custom_code=tuple(
-            name for name in names if re.fullmatch(r"(configuration|modeling|tokenization)_\w+\.py", name)
-        ),
         repository=_repository(said["real"]),
         revisions=_revisions(said),
         unfinished=len(said["hub"]["unfinished"]),
@@ -142,13 +139,20 @@ def template_of(names: Iterable[str], texts: Mapping[str, Mapping[str, Any]]) ->
 def _tokenizer(names: Iterable[str], config: Mapping[str, Any], said: Mapping[str, Any] | None) -> Tokenizer:
     files = tuple(name for name in names if name in TOKENIZERS or name.endswith(".tiktoken"))
     cls, said = _text(config.get("tokenizer_class")), said or {}
-    return Tokenizer(files, cls, said.get("vocabulary"), said.get("dsml"), tuple(said.get("dsml_spelled", ())))
+    decoder = config.get("added_tokens_decoder")
+    more = (
+        [one.get("content") for one in decoder.values() if isinstance(one, dict)] if isinstance(decoder, dict) else []
+    )
+    dsml = said.get("dsml")
+    if dsml == 0:
+        dsml = sum(DSML in word for word in more if isinstance(word, str))
+    return Tokenizer(files, cls, said.get("vocabulary"), dsml, tuple(said.get("dsml_spelled", ())))
 
 
-def _shard(name: str, said: Mapping[str, Any]) -> Shard:
+def _shard(name: str, said: Mapping[str, Any], published: str | None) -> Shard:
     kinds = said.get("bytes", {})
     sizes = (kinds.get("experts", 0), kinds.get("draft", 0), kinds.get("other", 0))
-    return Shard(name, said["size"], said["header"], said["sha256"], said["tensors"], *sizes)
+    return Shard(name, said["size"], said["header"], said["sha256"], said["tensors"], *sizes, published)
 
 
 def _index(said: Mapping[str, Any] | None) -> Index | None:

@@ -30,7 +30,8 @@ class SmallFile:
 @dataclass(frozen=True)
 class Shard:
     """One safetensors file. Sizes in bytes; `header`: of its JSON, and `sha256`: of that with the length before it;
-    None when it has no whole head. Bytes by kind: routed and shared experts, the draft (MTP) layers, all else."""
+    None when it has no whole head. Bytes by kind: routed experts, the draft (MTP) layers, all else. `published`: the
+    sha256 of the whole file, as the hub's client wrote it down."""
 
     name: str
     size: int
@@ -40,6 +41,7 @@ class Shard:
     experts: int = 0
     draft: int = 0
     other: int = 0
+    published: str | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,6 @@ class ModelDir:
     tokenizer: Tokenizer = Tokenizer()
     chat_template: str = ""
     encodings: tuple[str, ...] = ()  # programs that render prompts: encoding/encoding_dsv4.py
-    custom_code: tuple[str, ...] = ()  # other Python files: they need --trust-remote-code
     repository: str | None = None  # of the hub, where the folder shows it
     revisions: tuple[str, ...] = ()  # of the hub, where its client wrote them down; more than one: a mixture
     unfinished: int = 0  # downloads
@@ -129,7 +130,9 @@ class ModelDir:
     @property
     def stored(self) -> str | None:
         """How the weights are stored, in a stack's words: as the routed experts are, else as the folder says it."""
-        return self.experts or (self.quantization.kind if self.quantization else None)
+        if self.experts or self.quantization:
+            return self.experts or (self.quantization.kind if self.quantization else None)
+        return {"bfloat16": "bf16", "float16": "f16", "float32": "f32"}.get(self.dtype or "")
 
     @property
     def is_v4(self) -> bool:

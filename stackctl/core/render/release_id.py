@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 
 from stackctl.core.deploy.values import Launch
+from stackctl.core.modeldir.manifest import digest, parse
 from stackctl.core.names import ReleaseId, TreeId
 from stackctl.core.stack.lock import canonical
 from stackctl.core.stack.resolved import Instance, ResolvedStack
@@ -28,6 +29,7 @@ def release_id(
         "trees": dict(trees),
         "runtime": _runtime(stack),
         **({"paths": dict(paths)} if paths else {}),
+        **({"model": digest(parse(stack.model.pins))} if stack.model.pins is not None else {}),
         "instances": [_instance(one, launch) for one, launch in zip(stack.instances, launches, strict=True)],
     }
     return ReleaseId(hashlib.sha256(canonical(content).encode()).hexdigest()[:12])

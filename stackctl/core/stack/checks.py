@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from stackctl.core.modeldir.manifest import parse
 from stackctl.core.names import SGLANG
 from stackctl.core.patches.names import patch_name_fault
 from stackctl.core.stack import layout, wording
 from stackctl.core.stack.merge import did_you_mean, dotted
-from stackctl.core.stack.model import BaseKeys
+from stackctl.core.stack.model import BaseKeys, ModelKeys
 from stackctl.core.stack.resolve import MISSING, Found, Wanted
 from stackctl.core.stack.source import Path, in_order
 from stackctl.core.stack.view import View
@@ -84,6 +85,22 @@ def _base(view: View) -> Iterator[Problem]:
         )
     elif (view.keys.model.path or "").startswith("~"):
         yield view.problem(("model", "path"), "`~` means another folder on every host", "write the whole path")
+    if view.keys.model:
+        yield from _pinned_model(view, view.keys.model)
+
+
+def _pinned_model(view: View, model: ModelKeys) -> Iterator[Problem]:
+    for key in ("repo", "revision", "manifest"):
+        if model.make is not None and getattr(model, key) is not None:
+            yield view.problem(("model", key), "a model that a recipe makes is named by its recipe", "take it out")
+    if model.revision is not None and model.repo is None:
+        yield view.problem(("model", "revision"), "of which repository?", "say model.repo: OWNER/NAME too")
+    if view.stack.model.pins is not None:
+        try:
+            parse(view.stack.model.pins)
+        except ValueError as error:
+            hint = "`stackctl lock --model` writes it anew"
+            yield view.problem(("model", "manifest"), f"{_near(view, view.stack.model.manifest or '')}: {error}", hint)
 
 
 def _one_base(view: View, path: Path, spec: BaseKeys) -> Iterator[Problem]:

@@ -106,6 +106,7 @@ EnvName = Annotated[str, _Like("[A-Za-z_][A-Za-z0-9_]*", "the name of a variable
 Name = Annotated[str, _Like(NAME, A_NAME)]
 Sha256 = Annotated[str, _Like("[0-9a-f]{64}", "a sha256: 64 hex digits")]
 FullCommit = Annotated[str, _Like("[0-9a-f]{40}", "a full commit: 40 hex digits")]
+Repository = Annotated[str, _Like(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", "a repository like OWNER/NAME")]
 Module = Annotated[str, _Like(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "the dotted name of a Python module")]
 Pin = Annotated[str, _Like(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+_-]+", "a pinned package like sglang-router==0.3.2")]
 Address = Annotated[str, _Like(ADDRESS, "`local`, user@machine:port, or a name of ~/.ssh/config")]
@@ -150,6 +151,9 @@ class ModelKeys(Strict):
     name: Text
     architecture: Text | None = None
     quantization: Text | None = None
+    repo: Repository | None = None
+    revision: FullCommit | None = None
+    manifest: Text | None = None
     make: Text | None = None
 
 

@@ -24,6 +24,7 @@ from stackctl.core.stack.resolved import (
 )
 from stackctl.core.stack.units import duration_text, share_text, size_text
 
+READ = ("recipe", "pins")  # contents of files that other keys name
 Tree = dict[str, object]
 
 
@@ -48,7 +49,7 @@ def as_file(stack: ResolvedStack) -> Tree:
         base=_base(stack.base),
         sources={name: _base(base) for name, base in stack.sources.items()},
         patches=list(stack.patches),
-        model=_said(**{key: value for key, value in vars(stack.model).items() if key != "recipe" and value}),
+        model=_said(**{key: value for key, value in vars(stack.model).items() if key not in READ and value}),
         serve=_said(
             module=serve.module,
             tool_call_parser=serve.tool_call_parser,

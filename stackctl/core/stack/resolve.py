@@ -36,6 +36,7 @@ from stackctl.core.stack.resolved import (
 from stackctl.core.stack.source import Path
 from stackctl.core.stack.versions import patch_file
 
+MANIFEST = "manifest"
 MISSING = "there is no such file"  # the fault of a path where nothing is
 
 
@@ -63,6 +64,7 @@ class Wanted:
     key: Path
     path: str
     what: str
+    optional: bool = False  # a verb may be about to write it
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,14 @@ def wanted(keys: StackKeys, merged: Merged, site: Site) -> Iterator[Wanted]:
         named.append((("python", "requirements"), keys.python.requirements, "requirements file"))
     if keys.model:
         named.append((("model", "make"), keys.model.make, "recipe"))
+        named.append((("model", "manifest"), keys.model.manifest, MANIFEST))
     if keys.gate.cases:
         named.append((("gate", "cases", "expect"), keys.gate.cases.expect, "file of cases"))
     for name, test in keys.tests.items():
         named.append((("tests", name, "cases", "expect"), test.cases.expect if test.cases else None, "file of cases"))
     for key, text, what in named:
         if text is not None:
-            yield Wanted(key, absolute(text, merged.folder(key), site.home), what)
+            yield Wanted(key, absolute(text, merged.folder(key), site.home), what, optional=what == MANIFEST)
 
 
 def resolve(keys: StackKeys, merged: Merged, site: Site, found: Found) -> ResolvedStack:
@@ -184,7 +187,9 @@ class _Maker:
             path = self.path(("model", "path"), path)
         make = self._path_or_none(("model", "make"), model.make)
         recipe = None if make is None else found.contents.get(make, b"").decode("utf-8", "replace")
-        return Model(path, model.name, model.architecture, model.quantization, make, recipe)
+        manifest = self._path_or_none(("model", "manifest"), model.manifest)
+        origin = (model.repo, model.revision, manifest, found.contents.get(manifest or ""))
+        return Model(path, model.name, model.architecture, model.quantization, make, recipe, *origin)
 
     def engines(self) -> tuple[Instance, ...]:
         roles = self._keys.roles

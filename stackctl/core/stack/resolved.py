@@ -143,6 +143,10 @@ class Model:
     quantization: str | None = None
     make: str | None = None  # absolute path of a recipe that makes the model on the host
     recipe: str | None = None  # its text
+    repo: str | None = None  # of the hub, where it was published
+    revision: str | None = None  # of that repository, 40 hex digits
+    manifest: str | None = None  # absolute path of the file that says what the folder must hold
+    pins: bytes | None = None  # its content; None when it is not there yet
 
 
 @dataclass(frozen=True)

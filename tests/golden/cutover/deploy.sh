@@ -139,6 +139,9 @@ bring_up() {
   run_step "gate of release $release" ask gate "$dir" "$start_within" $router
 }
 
+# same_model : as its manifest says; what comes back after a failure is not asked, as it is better than nothing
+same_model() { [ ! -f "$dir/model.json" ] || run_step "model of release $release" ask model "$dir"; }
+
 # turn LINK RELEASE : symbolic links are replaced by rename, so that there is always one
 turn() { ln -s "releases/$2" "$1.new" && mv -fT "$1.new" "$1"; }
 
@@ -159,7 +162,7 @@ main() {
   fi
   [ -n "$new" ] || finish stopped
   began_up=$(uptime)
-  if bring_up "$new"; then
+  if bring_up "$new" && same_model; then
     up_seconds=$(awk "BEGIN { printf \"%.2f\", $(uptime) - $began_up }")
     run_step "make $new current" commit && finish committed
   fi
