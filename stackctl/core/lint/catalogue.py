@@ -7,8 +7,14 @@ from functools import cache
 
 from stackctl.core.lint import (
     own,
+    rules_dsv4,
     rules_env,
     rules_flags,
+    rules_sm120,
+    rules_sm120_env,
+    rules_sm120_moe,
+    rules_sm120_prefill,
+    rules_v41,
     rules_values,
 )
 from stackctl.core.lint.values import Rule
@@ -17,6 +23,12 @@ RULES: tuple[Rule, ...] = (
     *rules_flags.RULES,
     *rules_values.RULES,
     *rules_env.RULES,
+    *rules_dsv4.RULES,
+    *rules_v41.RULES,
+    *rules_sm120.RULES,
+    *rules_sm120_env.RULES,
+    *rules_sm120_prefill.RULES,
+    *rules_sm120_moe.RULES,
     *own.RULES,
 )
 

@@ -1,0 +1,306 @@
+"""DeepSeek-V4 on any card: the base that has it, and the settings that sglang replaces or refuses for it.
+
+sglang checks these in `apply_deepseek_v4_defaults` and `validate_deepseek_v4_cp`, minutes into a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackctl.core.lint.asked import BASE, at_env, at_flag, count, has_experts, is_v4, is_v41, prefill_cp, said, switch
+from stackctl.core.lint.evidence import issue, pull, source
+from stackctl.core.lint.setup import Process, Setup
+from stackctl.core.lint.values import Hit, Place, Rule
+from stackctl.core.lint.wording import engine
+
+HOOK = "srt/arg_groups/deepseek_v4_hook.py"
+NATIVE_NAMES = ("dsv4", "compressed")  # the second is the old name of the first
+FIRST_SM = 90
+LONG_CHUNK = 16384
+CP_FORMS = {
+    "cp-strategy": ("zigzag", "interleave"),
+    "dsa-prefill-cp-mode": ("in-seq-split", "round-robin-split"),
+    "nsa-prefill-cp-mode": ("in-seq-split", "round-robin-split"),
+}
+
+
+def _version(setup: Setup) -> Iterator[Hit]:
+    if setup.model.family != "deepseek-v4":
+        return
+    if setup.at("<0.5.12"):
+        yield Hit(f"{engine(setup)} does not know the architecture of DeepSeek-V4", BASE, "a base from 0.5.12 on")
+    elif setup.model.experts == "nvfp4":
+        message = f"{engine(setup)} cannot load NVFP4 experts beside FP8 layers, as this checkpoint has them"
+        yield Hit(message, BASE, "a base from 0.5.14 on")
+
+
+def _arch(setup: Setup) -> Iterator[Hit]:
+    if not is_v4(setup):
+        return
+    for process in setup.engines:
+        number = (process.card.arch or "" if process.card else "").removeprefix("sm_").rstrip("a")
+        if number.isdigit() and int(number) < FIRST_SM:
+            message = f"DeepSeek-V4 may have no kernels for compute capability {number[:-1]}.{number[-1]}"
+            yield Hit(message, Place("key", "host", process.id), "a card of compute capability 9.0 or newer")
+
+
+def _attention(setup: Setup) -> Iterator[Hit]:
+    if not is_v4(setup):
+        return
+    for process in setup.engines:
+        name = said(process, "attention-backend")
+        if name and name not in NATIVE_NAMES:
+            message = f"{engine(setup)} replaces {name} by dsv4 for DeepSeek-V4"
+            yield Hit(message, at_flag(process, "attention-backend"), "leave it out, or write dsv4")
+        for flag in ("prefill-attention-backend", "decode-attention-backend"):
+            name = said(process, flag)
+            if name and name not in NATIVE_NAMES:
+                message = f"{name} is not replaced by dsv4 here and may not serve DeepSeek-V4"
+                yield Hit(message, at_flag(process, flag), "leave it out", "error")
+
+
+def _page(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        size = said(process, "page-size")
+        if size and size != "256":
+            message = f"{engine(setup)} replaces page size {size} by 256 for DeepSeek-V4"
+            yield Hit(message, at_flag(process, "page-size"), "leave it out")
+
+
+def _kv(setup: Setup) -> Iterator[Hit]:
+    known = ("auto", "fp8_e4m3", "bfloat16") if setup.at(">=0.5.14") else ("auto", "fp8_e4m3")
+    for process in setup.engines if is_v4(setup) else ():
+        dtype = said(process, "kv-cache-dtype")
+        place = at_flag(process, "kv-cache-dtype")
+        if dtype and dtype not in known:
+            yield Hit(f"{engine(setup)} stops at start: DeepSeek-V4 has no KV cache of {dtype}", place, "fp8_e4m3")
+        elif dtype == "bfloat16" and process in setup.on_sm120:
+            message = "the SM120 kernels read a packed FP8 KV cache: bfloat16 may fail or give wrong text"
+            yield Hit(message, place, "fp8_e4m3", "warning")
+
+
+def _speculation(setup: Setup) -> Iterator[Hit]:
+    if not is_v4(setup):
+        return
+    known = ("DSPARK",) if is_v41(setup) else ("EAGLE", "DSPARK") if setup.at(">=0.5.16") else ("EAGLE",)
+    for process in setup.engines:
+        name = said(process, "speculative-algorithm")
+        if not name:
+            continue
+        if name not in known:
+            same = " (a second name of EAGLE that is compared before it is resolved)" if name == "NEXTN" else ""
+            message = f"{engine(setup)} refuses {name} for {_model(setup)}{same}"
+            yield Hit(message, at_flag(process, "speculative-algorithm"), " or ".join(known))
+        elif name == "EAGLE" and said(process, "speculative-eagle-topk") != "1":
+            topk = said(process, "speculative-eagle-topk")
+            message = f"{engine(setup)} takes EAGLE for DeepSeek-V4 with topk 1 only, " + (
+                f"not {topk}" if topk else "and does not fill it in before it looks"
+            )
+            flag = "speculative-eagle-topk" if topk else "speculative-algorithm"
+            yield Hit(message, at_flag(process, flag), "--speculative-eagle-topk 1")
+
+
+def _model(setup: Setup) -> str:
+    return "DeepSeek-V4.1" if is_v41(setup) else "DeepSeek-V4"
+
+
+def _pd_pp(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        pd = process.role in ("prefill", "decode") or said(process, "disaggregation-mode") in ("prefill", "decode")
+        if pd and (count(process, "pp-size") or 1) > 1:
+            message = f"{engine(setup)} refuses pipeline parallelism for DeepSeek-V4 under PD"
+            yield Hit(message, at_flag(process, "pp-size"), "1, or a base from 0.5.13 on")
+
+
+def _cp(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        if prefill_cp(process):
+            yield from _cp_of(setup, process)
+
+
+def _cp_of(setup: Setup, process: Process) -> Iterator[Hit]:
+    for flag, (bad, good) in CP_FORMS.items():
+        if said(process, flag) == bad:
+            yield Hit(f"{engine(setup)} refuses {bad} for DeepSeek-V4", at_flag(process, flag), good)
+    dp = "attn-dp-size" if process.given("attn-dp-size") else "dp-size"
+    if (count(process, dp) or 1) > 1 and (
+        dp == "attn-dp-size" or setup.at("<0.5.22") or process.on("enable-dp-attention")
+    ):
+        message = "context parallelism of prefill and data parallelism do not go together for DeepSeek-V4"
+        yield Hit(message, at_flag(process, dp), "1")
+    if (count(process, "tp-size") or 1) > 8:
+        message = "context parallelism of prefill is for one machine: DeepSeek-V4 with it takes at most 8 cards"
+        yield Hit(message, at_flag(process, "tp-size"), "8 or less")
+
+
+def _fp4_experts(setup: Setup) -> Iterator[Hit]:
+    if not has_experts(setup, "mxfp4", "fp8"):
+        return
+    name = "SGLANG_DSV4_FP4_EXPERTS"
+    stored = "FP4" if setup.model.experts == "mxfp4" else "FP8"
+    for process in setup.engines:
+        wanted = switch(process, name)
+        if wanted is None or wanted == (stored == "FP4") or switch(process, "SGLANG_DSV4_FP4_DEQUANT") is not None:
+            continue
+        message = f"the experts are stored as {stored}, so their shapes will not match at load"
+        yield Hit(message, at_env(process, name), "leave it unset: sglang looks into the checkpoint")
+
+
+def _hicache(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        if process.on("enable-hierarchical-cache") and (count(process, "chunked-prefill-size") or 0) >= LONG_CHUNK:
+            message = "a scheduler hang was reported for DeepSeek-V4 with the host cache and chunks of 16K"
+            place = at_flag(process, "enable-hierarchical-cache")
+            yield Hit(message, place, "smaller chunks, another release, or a test under load first")
+
+
+def _eagle_graph(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        graphs = process.given("cuda-graph-bs")
+        if graphs and said(process, "speculative-algorithm") == "EAGLE" and not process.on("disable-cuda-graph"):
+            message = "an illegal memory access was reported where EAGLE's verify step is padded to a graph's size"
+            yield Hit(message, at_flag(process, "cuda-graph-bs"), "graphs off, or a base from 0.5.13 on")
+
+
+def _dp_dspark(setup: Setup) -> Iterator[Hit]:
+    for process in setup.engines if is_v4(setup) else ():
+        flag = next((one for one in ("attn-dp-size", "enable-dp-attention") if process.given(one)), None)
+        if flag == "attn-dp-size" and (count(process, flag) or 1) < 2:
+            continue
+        if flag and said(process, "speculative-algorithm") == "DSPARK":
+            message = "sglang's own recipes advise against DSPARK together with DP attention"
+            yield Hit(message, at_flag(process, flag), "tensor parallelism alone")
+
+
+COOKBOOK = "https://github.com/sgl-project/sglang/blob/main/docs_new/cookbook/autoregressive/DeepSeek/DeepSeek-V4.mdx"
+RULES = (
+    Rule(
+        "DSV4-VERSION",
+        "error",
+        _version,
+        "a base that is too old for DeepSeek-V4",
+        "DeepseekV4ForCausalLM came with 0.5.12, checkpoints with FP8 layers and NVFP4 experts with 0.5.14. An older "
+        "base stops at the architecture, or loads NVFP4 experts as something else.",
+        (source("0.5.12", HOOK), source("0.5.14", "srt/layers/quantization/modelopt_quant.py")),
+        versions="<0.5.14",
+    ),
+    Rule(
+        "DSV4-ARCH",
+        "error",
+        _arch,
+        "DeepSeek-V4 on a card older than compute capability 9.0",
+        "FlashMLA, DeepGEMM and the FP4 experts want 9.0 or newer; reports from 8.9 needed a pull request that was "
+        "not merged in any release read.",
+        (issue(29747), pull(28620)),
+        versions=">=0.5.12",
+        doubt=True,
+    ),
+    Rule(
+        "DSV4-ATTN",
+        "warning",
+        _attention,
+        "an attention backend other than dsv4",
+        "For DeepSeek-V4 sglang writes dsv4 over --attention-backend and says so in one line of its log. The separate "
+        "backends of prefill and decode are not overwritten on CUDA: there the other one would really run.",
+        (
+            source("0.5.15", "srt/arg_groups/overrides.py"),
+            source("0.5.23", "srt/arg_groups/model_overrides/deepseek_v4.py"),
+        ),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-PAGE",
+        "warning",
+        _page,
+        "a page size other than 256",
+        "For DeepSeek-V4 sglang writes 256 over --page-size. What else counts in pages (chunks, cache) then differs "
+        "from what the stack says.",
+        (
+            source("0.5.15", "srt/arg_groups/overrides.py"),
+            source("0.5.23", "srt/arg_groups/model_overrides/deepseek_v4.py"),
+        ),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-KV",
+        "error",
+        _kv,
+        "a KV cache dtype that DeepSeek-V4 does not have",
+        "sglang asserts fp8_e4m3 at 0.5.12 and 0.5.13, fp8_e4m3 or bfloat16 from 0.5.14 on; the spelling bf16 is "
+        "among the flag's choices and still refused. The kernels for SM120 read the packed FP8 layout.",
+        (
+            source("0.5.13", HOOK),
+            source("0.5.15", "srt/arg_groups/overrides.py"),
+            source("0.5.23", "srt/arg_groups/overrides.py"),
+        ),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-SPEC",
+        "error",
+        _speculation,
+        "speculation that DeepSeek-V4 does not have",
+        "EAGLE with topk 1, from 0.5.16 also DSPARK; V4.1 only DSPARK. The check comes before sglang resolves NEXTN, "
+        "upper-cases the name or fills in topk, so all three must be written out.",
+        (source("0.5.15", HOOK), source("0.5.16", HOOK), source("0.5.23", HOOK)),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-PD-PP",
+        "error",
+        _pd_pp,
+        "DeepSeek-V4, PD and pipeline parallelism at 0.5.12",
+        "The KV pointers of V4 could not be cut by layers yet; 0.5.13 can.",
+        (source("0.5.12", HOOK), source("0.5.13", HOOK)),
+        versions="==0.5.12",
+    ),
+    Rule(
+        "DSV4-CP",
+        "error",
+        _cp,
+        "context parallelism of prefill in a form that DeepSeek-V4 refuses",
+        "Only interleave (round-robin-split by its old name), no data parallelism of attention, at most 8 ranks.",
+        (source("0.5.12", HOOK), source("0.5.15", HOOK), source("0.5.23", HOOK)),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-FP4-EXPERTS-MISMATCH",
+        "error",
+        _fp4_experts,
+        "SGLANG_DSV4_FP4_EXPERTS against what the checkpoint holds",
+        "The variable wins over what sglang reads in the checkpoint's headers. A wrong one makes weights of other "
+        "shapes than those on disk.",
+        (source("0.5.15", "srt/configs/model_config.py"), pull(28620)),
+        versions=">=0.5.12",
+    ),
+    Rule(
+        "DSV4-HICACHE",
+        "warning",
+        _hicache,
+        "the host cache with long chunks at 0.5.17",
+        "One report of a scheduler that hangs in sparse prefill, with chunks of 16384 tokens.",
+        (issue(34235),),
+        versions="==0.5.17",
+        doubt=True,
+    ),
+    Rule(
+        "DSV4-EAGLE-GRAPH",
+        "warning",
+        _eagle_graph,
+        "EAGLE with given graph sizes at 0.5.12",
+        "One report of an illegal memory access in the verify step when a batch was padded to the next graph.",
+        (issue(25512),),
+        versions="==0.5.12",
+        doubt=True,
+    ),
+    Rule(
+        "DSV4-DPATTN-DSPARK",
+        "warning",
+        _dp_dspark,
+        "DSPARK together with DP attention",
+        "Advice of sglang's own recipes for this model; nothing refuses it.",
+        (COOKBOOK,),
+        versions=">=0.5.16",
+        doubt=True,
+    ),
+)
