@@ -15,7 +15,9 @@ from stackctl.core.lint.setup import Card, ModelView
 from stackctl.core.stack.resolved import Model
 
 NAMELESS: Final = re.compile(  # a folder that says nothing of the model: what is above it does
-    r"[0-9a-f]{7,64}|\d+|snapshots?|main|master|latest|current|hf|model|models?|weights|checkpoint|original|v\d+", re.I
+    r"[0-9a-f]{7,64}|\d+|v\d+|snapshots?|main|master|latest|current|models?|weights|checkpoints?|original|hf|hub"
+    r"|data|mnt|srv|home|opt|root|tmp|var|nfs|raid|workspace|cache|huggingface",
+    re.I,
 )
 FAMILIES: Final = (
     ("deepseek-v4.1", r"deepseek[ -]?v4[.]?1"),
@@ -37,7 +39,14 @@ NATIVE: Final = {  # words that a name may have and still be the checkpoint as i
     "deepseek-v3": ("fp8", frozenset(("terminus", "zero"))),
 }
 STORED: Final = ("nvfp4", "mxfp4", "fp8", "bf16")
-QUANTIZED: Final = {"modelopt_fp4": "nvfp4", "modelopt_mixed": "nvfp4", "native": ""} | {one: one for one in STORED}
+QUANTIZED: Final = {
+    "modelopt_fp4": "nvfp4",
+    "modelopt_mixed": "nvfp4",
+    "modelopt_fp8": "fp8",
+    "bfloat16": "bf16",
+    "native": "",
+    **{one: one for one in STORED},
+}
 
 
 def model_of_name(path: str, served: str | None = None) -> ModelView:
@@ -59,8 +68,8 @@ def model_of_words(text: str) -> ModelView:
 
 
 def model_of_stack(model: Model) -> ModelView:
-    """What the stack says of its model: its keys first, then the path, then the name it is served by."""
-    by_name = model_of_name(model.path, model.name)
+    """What the stack says of its model: its keys first, then repository, path, and the name it is served by."""
+    by_name = model_of_name(model.repo or model.path, model.name)
     family = _of_architecture(model.architecture) if model.architecture else by_name.family
     if by_name.family == "deepseek-v4.1" and family == "deepseek-v4":
         family = by_name.family  # it has V4's architecture, only its model_type differs

@@ -38,7 +38,7 @@ def _arch(setup: Setup) -> Iterator[Hit]:
     if not is_v4(setup):
         return
     for process in setup.engines:
-        number = (process.card.arch or "" if process.card else "").removeprefix("sm_").rstrip("a")
+        number = (process.card.arch or "" if process.card else "").removeprefix("sm_").rstrip("af")
         if number.isdigit() and int(number) < FIRST_SM:
             message = f"DeepSeek-V4 may have no kernels for compute capability {number[:-1]}.{number[-1]}"
             yield Hit(message, Place("key", "host", process.id), "a card of compute capability 9.0 or newer")

@@ -52,7 +52,7 @@ class Card:
 
     @property
     def is_sm120(self) -> bool:
-        return (self.arch or "").removesuffix("a") in ("sm_120", "sm_121")
+        return (self.arch or "").rstrip("af") in ("sm_120", "sm_121")
 
 
 @dataclass(frozen=True)

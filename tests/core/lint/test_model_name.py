@@ -56,6 +56,7 @@ def test_a_served_name_says_the_family_but_is_no_proof_of_the_native_checkpoint(
     assert (said := model_of_name("/model", "deepseek-v4-flash")).family == V4
     assert said.experts is None
     assert model_of_name("/model", "deepseek-v4-flash-nvfp4").experts == "nvfp4"
+    assert model_of_name("/data/model", "DeepSeek-V3.1-NVFP4/main").family == "deepseek-v3"
     assert model_of_name("/models/Qwen3-8B", "deepseek-v4").family is None
     assert model_of_name("/models/DeepSeek-V4-Flash-FP8", "deepseek-v4-flash-nvfp4").experts == "fp8"
 
@@ -77,6 +78,10 @@ def test_a_served_name_says_the_family_but_is_no_proof_of_the_native_checkpoint(
         (Model("/model", "x", "DeepseekV32ForCausalLM"), "deepseek-v3.2", None, "stack"),
         (Model("/model", "x", quantization="awq"), None, None, "stack"),
         (Model("/model", "x"), None, None, "unknown"),
+        (Model("/model", "deepseek-v4-flash-nvfp4"), V4, "nvfp4", "name"),
+        (Model("/models/mine", "x", repo="nvidia/DeepSeek-V4-Flash-NVFP4"), V4, "nvfp4", "name"),
+        (Model("/model", "x", "DeepseekV4ForCausalLM", "modelopt_fp8"), V4, None, "stack"),
+        (Model("/model", "x", "SomethingForCausalLM", "bfloat16"), None, "bf16", "stack"),
     ],
 )
 def test_the_keys_of_a_stack_come_before_the_name(
