@@ -38,6 +38,8 @@ def _differing(then: Facts, now: Facts) -> Iterator[tuple[Point, str, str]]:
     was, there = points(then), points(now)
     for point in dict.fromkeys((*was, *there)):
         missing = _missing(point, then, now)
+        if point.topic in ("python", "packages") and then.python.path != now.python.path:
+            continue  # of two interpreters: the release names one of them
         before, after = was.get(point, missing), there.get(point, missing)
         if before is not None and after is not None and before != after:
             yield point, before, after

@@ -47,7 +47,7 @@ TOPICS: Mapping[str, Topic] = {
     "processors": Topic("tokenizing, scheduling and the router run on them"),
     "docker": Topic("it hands cards, shared memory and limits to containers", "info"),
     "python": Topic("the host's own programs run by it", "info"),
-    "packages": Topic("engine and router run by what is installed", whole=True),
+    "packages": Topic("engine and router run by what is installed"),  # a later version may ask for more of them
     "os": Topic("libraries came with it", "info"),
 }
 
@@ -74,11 +74,7 @@ def points(facts: Facts) -> dict[Point, str | None]:
 
 def known(facts: Facts, topic: str) -> bool:
     """Whether a set was seen as a whole: without an answer of the driver nobody knows which cards there are."""
-    if topic == "cards":
-        return bool(facts.cards) or not facts.driver.fault
-    if topic == "packages":
-        return bool(facts.python.packages)
-    return True
+    return topic != "cards" or bool(facts.cards) or not facts.driver.fault
 
 
 Named = Iterator[tuple[str, str, str | None]]

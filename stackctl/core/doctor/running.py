@@ -14,6 +14,8 @@ from stackctl.core.deploy.facts import HostFacts
 from stackctl.core.deploy.record import Record
 from stackctl.core.deploy.values import Launch
 from stackctl.core.doctor.arguments import differences, module_of
+from stackctl.core.doctor.drift import changes
+from stackctl.core.doctor.saved import Saved
 from stackctl.core.doctor.values import Engine, Evidence, Facts, Finding, Severity
 
 SHOWN = 12  # differences in one finding
@@ -47,11 +49,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class There:
-    """`state`: of the folder of the stack on the host; `answers`: by instance."""
+    """`state`: of the folder of the stack on the host; `answers`: by instance; `saved`: moments of what serves."""
 
     facts: Facts
     state: HostFacts
     answers: Mapping[str, Answer] = field(default_factory=dict)
+    saved: tuple[Saved, ...] = ()
+    fault: str = ""  # why the folder could not be read
 
     @property
     def record(self) -> Record | None:
@@ -80,6 +84,10 @@ def parse_answers(said: Mapping[str, Any]) -> dict[str, Answer]:
 
 def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
     record = there.record
+    if there.fault:
+        message = f"what runs of {planned.stack} is not known: {there.fault}"
+        evidence = Evidence(f"ls -l ~/.stackctl/{planned.stack}", there.fault)
+        return (_finding("RUNS-UNREAD", "warning", message, (evidence,), ""),)
     if there.state.cutover:
         return (_finding("RUNS-CUTOVER", "info", "a cut-over goes on here: what runs is about to change", (), ""),)
     if record is None:
@@ -91,7 +99,20 @@ def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
         *_answers(planned, there, record),
         *_strays(planned, there),
         *_foreign(planned, there),
+        *_drift(planned, there),
     )
+
+
+def _drift(planned: Planned, there: There) -> Iterator[Finding]:
+    """The host against what it was when this release was last well."""
+    if not there.saved:
+        return
+    last = there.saved[-1]
+    for change in changes(last.facts, there.facts):
+        message = f"{change.what} was {change.then} at the last {last.moment}, and is {change.now}"
+        typed = f"stackctl doctor {planned.stack} --since {last.moment.release}"
+        evidence = Evidence(typed, f"{change.then} -> {change.now}")
+        yield Finding("DRIFT", change.severity, message, (evidence,), f"Is it meant? {change.why}.", section="drift")
 
 
 def _nothing(planned: Planned, there: There) -> Iterator[Finding]:

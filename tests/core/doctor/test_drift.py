@@ -51,7 +51,8 @@ WHOLE = [
     ),
     ({"links": replace(LINKS, kernel_parameters={"RegistryDwords": "x"})}, "module", "RegistryDwords", '""', "x"),
     ({"docker": Docker(True, "28.0", driver="overlay2", toolkit="1.17.0")}, "docker", "docker", "27.3.1", "28.0"),
-    ({"python": replace(PYTHON, packages={"torch": "2.9.1"})}, "packages", "nvidia-nccl-cu13", "2.28.3", "(none)"),
+    ({"python": replace(PYTHON, packages={"torch": "2.10", "new": "1"})}, "packages", "torch", "2.9.1", "2.10"),
+    ({"python": replace(PYTHON, version="3.11.9")}, "python", "interpreter", "3.11.7", "3.11.9"),
 ]  # fmt: skip
 
 
@@ -90,6 +91,8 @@ def test_what_one_look_did_not_see_is_no_difference() -> None:
         nccl_conf=host().nccl_conf,
     )
     assert changes(host(), blind) == () == changes(blind, host())
+    other = replace(PYTHON, path="/opt/other", version="3.12.1", packages={"torch": "2.10"})
+    assert changes(host(), host(python=other)) == ()  # of another interpreter
     lost = host(cards=(card(0), Card(1, fault="GPU is lost")))
     assert [one.what for one in changes(host(), lost)] == ["card 1: card"]
 
