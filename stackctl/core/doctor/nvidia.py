@@ -18,11 +18,9 @@ MIB = 1 << 20
 LARGEST = 8 << 20  # characters: eight cards are some 100 KB without their lists of clocks
 DOCTYPE = re.compile(r"""<!DOCTYPE\s+[\w.-]+(?:\s+SYSTEM\s+(?:"[^"<>\[]*"|'[^'<>\[]*'))?\s*>""")
 # what is printed where a value is missing for no fault of the card
-ABSENT = ("n/a", "[n/a]", "not supported", "[not supported]", "none", "requested functionality has been deprecated")
+ABSENT = ("n/a", "not supported", "none", "requested functionality has been deprecated")
 FAULT = re.compile(r"gpu is lost|unknown error|err!|gpu requires reset|insufficient permissions", re.I)
-HANDLE = re.compile(
-    r"Unable to determine the device handle for (?:GPU|gpu)\s*\d*\s*:?\s*([0-9A-Fa-f:.]+?)(?:\.\d)?: (.+)"
-)
+HANDLE = re.compile(r"device handle for GPU\s*(?:\d+:\s*)?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d): (.+)")
 
 
 class BadOutput(ValueError):
@@ -60,7 +58,7 @@ def _parsed(text: str) -> Element:
         return ElementTree.fromstring(text.strip())
     except ElementTree.ParseError as error:
         raise BadOutput(f"it is no XML: {error}") from error
-    except (ValueError, LookupError) as error:  # an encoding that does not exist
+    except ValueError as error:  # half of a character
         raise BadOutput(f"it is no XML: {error}") from error
 
 
@@ -183,7 +181,7 @@ def read_csv(text: str) -> list[dict[str, str]]:
     names = [re.sub(r"\s*\[.*\]$", "", name.strip()) for name in lines[0].split(",")]
     rows = [[field.strip() for field in line.split(",")] for line in lines[1:]]
     return [
-        {name: field for name, field in zip(names, row, strict=True) if field.lower() not in ABSENT}
+        {name: field for name, field in zip(names, row, strict=True) if field.lower().strip("[]") not in ABSENT}
         for row in rows
         if len(row) == len(names)
     ]
