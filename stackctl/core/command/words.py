@@ -1,0 +1,139 @@
+"""Words of a command, each with the place where it was written and what of it cannot be known without running it.
+
+A value that is still being put together holds three marks, none of which can stand in a text file: what is unknown
+stands between two of them, as it was written; a line that a backslash continued; a word added under a condition.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stackctl.errors import Where
+
+if TYPE_CHECKING:
+    from stackctl.core.command.container import Container
+
+UNKNOWN, JOINED, MAYBE = "\x00", "\x02", "\x03"
+HOLE = re.compile(f"{UNKNOWN}([^{UNKNOWN}]*){UNKNOWN}")
+FIELD = re.compile(f"(?:{UNKNOWN}[^{UNKNOWN}]*{UNKNOWN}|[^\\s{JOINED}])+")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A script, or a piece of one: its first character stands at `line`, `column` of the file.
+
+    `indent`: columns that were taken away from every line but the first.
+    """
+
+    file: str
+    text: str
+    line: int = 1
+    column: int = 1
+    indent: int = 0
+
+
+@dataclass(frozen=True)
+class Word:
+    """`text`: what is unknown in it stands as written. `maybe`: only under a condition. `quote`: it opens with one."""
+
+    text: str
+    where: Where
+    width: int = 1
+    unknown: tuple[str, ...] = ()
+    maybe: bool = False
+    quote: bool = False
+
+    @property
+    def is_hole(self) -> bool:
+        """Nothing of it is known: it may be no word, or many."""
+        return self.unknown == (self.text,)
+
+
+@dataclass(frozen=True)
+class Value:
+    """Of a variable: one text with marks, or the words of an array. `where`: of its first character."""
+
+    text: str
+    where: Where
+    items: tuple[Word, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A simple command: its words, and the variables that it gets from this file.
+
+    `branches`: for each condition around it the number of the condition and of its branch. `machine`: that it runs on,
+    where the file says one. `env_open`: variables come from a file that was not read.
+    """
+
+    words: tuple[Word, ...]
+    env: Mapping[str, Word] = field(default_factory=dict)
+    branches: tuple[tuple[int, int], ...] = ()
+    machine: str | None = None
+    container: Container | None = None
+    env_open: bool = False
+
+
+def hole(source: str) -> str:
+    return f"{UNKNOWN}{source}{UNKNOWN}"
+
+
+def word(marked: str, where: Where, width: int = 0, *, quote: bool = False) -> Word:
+    unknown = tuple(HOLE.findall(marked))
+    text = HOLE.sub(lambda match: match[1], marked).replace(JOINED, "")
+    maybe = text.startswith(MAYBE)
+    text = text.replace(MAYBE, "")
+    return Word(text, where, max(1, width or len(text)), unknown, maybe, quote)
+
+
+def fields(value: Value) -> Iterator[Word]:
+    """What an unquoted variable comes apart into, each with its own place as far as the text shows it."""
+    for match in FIELD.finditer(value.text):
+        before = value.text[: match.start()].replace(JOINED, "\n")
+        yield word(match[0], below(value.where, before))
+
+
+def below(start: Where, before: str) -> Where:
+    """The place behind `before`, which begins at `start`."""
+    plain = HOLE.sub(lambda match: match[1], before).replace(MAYBE, "")
+    lines = plain.count("\n")
+    column = len(plain) - plain.rfind("\n") if lines else (start.column or 1) + len(plain)
+    return Where(start.file, (start.line or 1) + lines, column)
+
+
+def merged(name: str, old: Value | None, branches: Sequence[Value | None]) -> Value | None:
+    """A variable after a condition: what all branches agree on; what some only add is a `maybe`; else unknown."""
+    if all(one == branches[0] for one in branches):
+        return branches[0]
+    known = [one for one in branches if one is not None]
+    added = _added(old, known) if old is not None and len(known) == len(branches) else None
+    if added is None:
+        full = [one for one in dict.fromkeys(known) if one.text.strip() or one.items]
+        alike = len(full) == 1 and (old is None or old not in full)
+        if alike or all(one.items is None and one.text.lstrip().startswith("-") for one in full):
+            added = _added(Value("", full[0].where, None if full[0].items is None else ()), full)
+    return added or Value(hole(f"${name}"), known[0].where)
+
+
+def _added(old: Value, known: Sequence[Value]) -> Value | None:
+    """What all have from before, and behind it what one or the other appends; None when one does anything else."""
+    if old.items is not None:
+        length = len(old.items)
+        if all(one.items is not None and one.items[:length] == old.items for one in known):
+            items = [item for one in known for item in (one.items or ())[length:]]
+            return Value("", old.where, (*old.items, *(_perhaps(item) for item in items)))
+    elif all(one.items is None and one.text.startswith(old.text) for one in known):
+        more = " ".join(_perhaps_each(one.text[len(old.text) :]) for one in known)
+        return Value(old.text + more, old.where)
+    return None
+
+
+def _perhaps(one: Word) -> Word:
+    return Word(one.text, one.where, one.width, one.unknown, True, one.quote)
+
+
+def _perhaps_each(text: str) -> str:
+    return FIELD.sub(lambda match: MAYBE + match[0].removeprefix(MAYBE), text)
