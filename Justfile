@@ -65,6 +65,10 @@ bench what="" *args: setup
         *) {{ bin }}/python -m pytest tests/bench -q {{ what }} {{ args }} ;; \
     esac
 
+# make stackctl/data/history.json anew from the wheels of all releases of sglang (a folder keeps them; about 15 MB each)
+history *args: setup
+    {{ bin }}/python tests/bench/make_history.py {{ args }}
+
 # ten bisects with the planted fault moved by a seed (about 15 minutes)
 bench-bisect *args: setup
     {{ bin }}/python tests/bench/bisect_planted.py {{ args }}

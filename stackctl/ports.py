@@ -21,6 +21,7 @@ from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpReques
 from stackctl.ports_git import Revisions as Revisions
 from stackctl.ports_import import Branches as Branches
 from stackctl.ports_import import Scratch as Scratch
+from stackctl.ports_package import Templates as Templates
 
 
 @dataclass(frozen=True)
@@ -314,16 +315,6 @@ class Who(Protocol):
 
     def confirm(self, question: str) -> bool | None:
         """Ask on the terminal; None when there is none. --yes answers True."""
-        ...
-
-
-class Templates(Protocol):
-    def text(self, name: str, workspace: str) -> str:
-        """`<workspace>/templates/NAME` if it is there, else the package's."""
-        ...
-
-    def onhost(self, name: str) -> str:
-        """The source of a program of `stackctl/onhost/`, to be uploaded."""
         ...
 
 

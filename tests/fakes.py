@@ -142,6 +142,9 @@ class RepositoryTemplates:
     def onhost(self, name: str) -> str:
         return (Path(__file__).parent.parent / "stackctl" / "onhost" / name).read_text()
 
+    def data(self, name: str) -> bytes:
+        return (Path(__file__).parent.parent / "stackctl" / "data" / name).read_bytes()
+
 
 class Unused:
     """Stands for a port that a test must not touch: any use of it fails and names itself."""

@@ -32,6 +32,12 @@ class PackageTemplates:
             raise StackctlError(f"stackctl has no program {name} for hosts", "Reinstall stackctl.")
         return source.read_text("utf-8")
 
+    def data(self, name: str) -> bytes:
+        source = files("stackctl") / "data" / name
+        if not source.is_file():
+            raise StackctlError(f"stackctl lacks its own file data/{name}", "Reinstall stackctl.")
+        return source.read_bytes()
+
 
 def _decoded(data: bytes, path: str) -> str:
     try:

@@ -43,13 +43,19 @@ class Flag:
 
 @dataclass(frozen=True)
 class EnvVar:
-    """A variable that the engine reads. `use`: for a deprecated one, the variable or `--flag` that took over."""
+    """A variable that the engine reads. `use`: for a deprecated one, the variable or `--flag` that took over.
+
+    `registered`: the registry has it (a deprecated one may still be there). `indirect`: it is only read through
+    functions of the tree's own, whose names speak of the environment.
+    """
 
     name: str
     source: Literal["registry", "ad hoc", "deprecated"]
     kind: EnvKind = "unknown"
     default: str | None = None
     use: str | None = None
+    registered: bool = False
+    indirect: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Upstream:
     env: Mapping[str, EnvVar] = field(default_factory=dict)
     registries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # "tool-call-parser" -> names
     unknown: tuple[str, ...] = ()  # sentences: what could not be read statically, and where
+    abbreviations: bool = True  # whether its parser takes `--tp` for `--tp-size`
 
     @cached_property
     def by_name(self) -> dict[str, Flag]:
