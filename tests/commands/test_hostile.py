@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.hostile import hostile
+from tests.tracing import ELSEWHERE, STRACE, can_trace, changes
 
 ROOT = Path(__file__).parents[2]
 STACK = """
@@ -39,15 +38,7 @@ for words in json.load(open(sys.argv[1])):
     said[" ".join(words)] = [code, text.getvalue()]
 print(json.dumps(said))
 """
-# what may be written besides the store: scratch that is gone at the end, and what is no file of a disk
-ELSEWHERE = ("/dev/null", "/dev/tty", "/dev/shm/", "/proc/self/")
 LEAVING = ("forbidden-name", "path-escape", "absolute-path", "bad-path", "symlink", "symlink-target", "gitlink")
-CALL = re.compile(r"\d+ +(\w+)\((.*)\) += (-?\d+)")
-CHANGING = (
-    "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat",
-    "symlink", "symlinkat", "mknod", "mknodat", "chmod", "fchmodat", "chown", "lchown", "fchownat", "truncate",
-    "utimensat", "setxattr", "removexattr",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,38 +110,13 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
     }
     argv = [sys.executable, "-c", DRIVER, str(sandbox / "words.json")]
     trace = sandbox.parent / "trace.txt"
-    strace = _strace()
+    strace = can_trace()
     before = snapshot(sandbox)
-    prefix = ["strace", "-f", "-y", "-s", "4096", "-e", "trace=%file", "-o", str(trace)] if strace else []
+    prefix = [*STRACE, "-o", str(trace)] if strace else []
     done = subprocess.run([*prefix, *argv], cwd=sandbox / "ws", env=env, capture_output=True, text=True, check=True)
-    calls = _changes(trace, sandbox / "ws") if strace else None
+    calls = changes(trace, sandbox / "ws") if strace else None
     answers = {line: (code, text) for line, (code, text) in json.loads(done.stdout).items()}
     return Watched(sandbox, kinds, before, snapshot(sandbox), answers, calls)
-
-
-def _strace() -> bool:
-    if not shutil.which("strace"):
-        return False
-    return subprocess.run(["strace", "-f", "true"], capture_output=True, check=False).returncode == 0
-
-
-def _changes(trace: Path, cwd: Path) -> list[str]:
-    """Absolute paths that a call wanted to write, make, move, remove or change; whether it could or not."""
-    found = []
-    for line in trace.read_text(errors="replace").splitlines():
-        match = CALL.match(line)
-        if not match:
-            continue
-        name, words = match[1], match[2]
-        opens = name in ("open", "openat") and re.search(r"O_(WRONLY|RDWR|CREAT|TRUNC|APPEND)", words)
-        if not opens and name not in CHANGING:
-            continue
-        folders = re.findall(r"(?:AT_FDCWD|\d+)<([^>]*)>, ", words) or [str(cwd)]
-        paths = re.findall(r'"((?:[^"\\]|\\.)*)"', words)
-        if name.startswith("symlink"):
-            paths = paths[-1:]  # the target is no file that is written
-        found += [os.path.normpath(Path(folders[min(at, len(folders) - 1)], path)) for at, path in enumerate(paths)]
-    return found
 
 
 @pytest.mark.slow
