@@ -7,9 +7,16 @@ from functools import cache
 
 from stackctl.core.lint import (
     own,
+    rules_chat,
     rules_dsv4,
     rules_env,
     rules_flags,
+    rules_host,
+    rules_pd,
+    rules_pd_layout,
+    rules_pd_versions,
+    rules_router,
+    rules_serving,
     rules_sm120,
     rules_sm120_env,
     rules_sm120_moe,
@@ -29,6 +36,13 @@ RULES: tuple[Rule, ...] = (
     *rules_sm120_env.RULES,
     *rules_sm120_prefill.RULES,
     *rules_sm120_moe.RULES,
+    *rules_chat.RULES,
+    *rules_serving.RULES,
+    *rules_pd.RULES,
+    *rules_pd_layout.RULES,
+    *rules_pd_versions.RULES,
+    *rules_host.RULES,
+    *rules_router.RULES,
     *own.RULES,
 )
 
