@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stackctl.core.doctor.values import Finding, Look
+from stackctl.core.doctor.values import Evidence, Finding, Look
 from stackctl.core.doctor.wanted import Wanted
 
 IMAGE, TREE = "io.stackctl.image", "io.stackctl.tree"
@@ -67,7 +67,7 @@ def images(look: Look, wanted: Wanted) -> Iterator[Finding]:
                 "IMAGE-MISSING",
                 "info",
                 f"the image {image} is not there: a deploy brings it",
-                (look.evidence(f"docker-image {image}"),),
+                (Evidence(f"docker image inspect {image}", "No such image"),),
                 section="runtime",
             )
         elif labels.get(IMAGE) != key:
@@ -75,7 +75,7 @@ def images(look: Look, wanted: Wanted) -> Iterator[Finding]:
                 "IMAGE-LABEL",
                 "error",
                 f"an image is called {image}, and its own label {IMAGE} is {labels.get(IMAGE, 'missing')}",
-                (look.evidence(f"docker-image {image}"),),
+                (Evidence(f"docker image inspect {image}", f"Labels: {dict(labels)}"),),
                 f"Remove it: docker image rm {image}; a deploy brings the right one.",
                 section="runtime",
             )

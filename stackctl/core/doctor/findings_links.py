@@ -117,27 +117,38 @@ def variables(look: Look, wanted: Wanted) -> Iterator[Finding]:
                 "Correct or remove it there.",
                 section="links",
             )
-    for instance in wanted.instances:
-        env = {**wanted.spec.env, **instance.env}
-        for name in sorted(set(env) & set(conf)):
-            if env[name] != conf[name]:
-                yield Finding(
-                    "NCCL-CONF",
-                    "info",
-                    f"{instance.id} gets {name}={env[name]} of the stack; nccl.conf there says {conf[name]}, and loses",
-                    (Evidence(_typed("/etc/nccl.conf", name), f"{name}={conf[name]}"),),
-                    "Say it in one place.",
-                    section="links",
-                )
-        for name, why in _odd(env, look.facts.interfaces):
-            yield Finding(
-                "NCCL-ODD",
-                "warning",
-                f"{instance.id}: {name}={env[name]}: {why}",
-                (Evidence("ls /sys/class/net", " ".join(look.facts.interfaces)),) if "IFNAME" in name else (),
-                f"Correct it in the stack: env of the role, or hosts.{wanted.spec.name}.env.",
-                section="links",
-            )
+    for (name, value, why), whom in _of_stack(wanted, conf, look.facts.interfaces).items():
+        yield Finding(
+            "NCCL-ODD" if why else "NCCL-CONF",
+            "warning" if why else "info",
+            f"{', '.join(whom)}: {name}={value} of the stack; "
+            + (why or f"nccl.conf there says {conf[name]}, and loses"),
+            _seen(look, name, why),
+            f"Correct it in the stack: env of the role, or hosts.{wanted.spec.name}.env.",
+            section="links",
+        )
+
+
+def _seen(look: Look, name: str, why: str) -> tuple[Evidence, ...]:
+    if not why:
+        return (Evidence(_typed("/etc/nccl.conf", name), f"{name}={look.facts.nccl_conf[name]}"),)
+    return (Evidence("ls /sys/class/net", " ".join(look.facts.interfaces)),) if "IFNAME" in name else ()
+
+
+def _of_stack(
+    wanted: Wanted, conf: Mapping[str, str], interfaces: tuple[str, ...]
+) -> dict[tuple[str, str, str], list[str]]:
+    """(variable, value, what is odd; empty when the host's nccl.conf only differs) -> engines."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for one in wanted.instances:
+        if one.role == "router":
+            continue
+        env = {**wanted.spec.env, **one.env}
+        hits = [(name, env[name], why) for name, why in _odd(env, interfaces)]
+        hits += [(name, env[name], "") for name in sorted(set(env) & set(conf)) if env[name] != conf[name]]
+        for hit in hits:
+            found.setdefault(hit, []).append(one.id)
+    return found
 
 
 def _odd(env: Mapping[str, str], interfaces: tuple[str, ...]) -> Iterator[tuple[str, str]]:
