@@ -1,27 +1,21 @@
 """DeepSeek-V4 on any card: the base that has it, and the settings that sglang replaces or refuses for it.
 
-sglang checks these in `apply_deepseek_v4_defaults` and `validate_deepseek_v4_cp`, minutes into a start.
+sglang checks these in `apply_deepseek_v4_defaults`, minutes into a start, or only writes a line of log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stackctl.core.lint.asked import BASE, at_env, at_flag, count, has_experts, is_v4, is_v41, prefill_cp, said, switch
+from stackctl.core.lint.asked import BASE, at_env, at_flag, has_experts, is_v4, said, switch
 from stackctl.core.lint.evidence import issue, pull, source
-from stackctl.core.lint.setup import Process, Setup
+from stackctl.core.lint.setup import Setup
 from stackctl.core.lint.values import Hit, Place, Rule
 from stackctl.core.lint.wording import engine
 
 HOOK = "srt/arg_groups/deepseek_v4_hook.py"
 NATIVE_NAMES = ("dsv4", "compressed")  # the second is the old name of the first
 FIRST_SM = 90
-LONG_CHUNK = 16384
-CP_FORMS = {
-    "cp-strategy": ("zigzag", "interleave"),
-    "dsa-prefill-cp-mode": ("in-seq-split", "round-robin-split"),
-    "nsa-prefill-cp-mode": ("in-seq-split", "round-robin-split"),
-}
 
 
 def _version(setup: Setup) -> Iterator[Hit]:
@@ -79,60 +73,6 @@ def _kv(setup: Setup) -> Iterator[Hit]:
             yield Hit(message, place, "fp8_e4m3", "warning")
 
 
-def _speculation(setup: Setup) -> Iterator[Hit]:
-    if not is_v4(setup):
-        return
-    known = ("DSPARK",) if is_v41(setup) else ("EAGLE", "DSPARK") if setup.at(">=0.5.16") else ("EAGLE",)
-    for process in setup.engines:
-        name = said(process, "speculative-algorithm")
-        if not name:
-            continue
-        if name not in known:
-            same = " (a second name of EAGLE that is compared before it is resolved)" if name == "NEXTN" else ""
-            message = f"{engine(setup)} refuses {name} for {_model(setup)}{same}"
-            yield Hit(message, at_flag(process, "speculative-algorithm"), " or ".join(known))
-        elif name == "EAGLE" and said(process, "speculative-eagle-topk") != "1":
-            topk = said(process, "speculative-eagle-topk")
-            message = f"{engine(setup)} takes EAGLE for DeepSeek-V4 with topk 1 only, " + (
-                f"not {topk}" if topk else "and does not fill it in before it looks"
-            )
-            flag = "speculative-eagle-topk" if topk else "speculative-algorithm"
-            yield Hit(message, at_flag(process, flag), "--speculative-eagle-topk 1")
-
-
-def _model(setup: Setup) -> str:
-    return "DeepSeek-V4.1" if is_v41(setup) else "DeepSeek-V4"
-
-
-def _pd_pp(setup: Setup) -> Iterator[Hit]:
-    for process in setup.engines if is_v4(setup) else ():
-        pd = process.role in ("prefill", "decode") or said(process, "disaggregation-mode") in ("prefill", "decode")
-        if pd and (count(process, "pp-size") or 1) > 1:
-            message = f"{engine(setup)} refuses pipeline parallelism for DeepSeek-V4 under PD"
-            yield Hit(message, at_flag(process, "pp-size"), "1, or a base from 0.5.13 on")
-
-
-def _cp(setup: Setup) -> Iterator[Hit]:
-    for process in setup.engines if is_v4(setup) else ():
-        if prefill_cp(process):
-            yield from _cp_of(setup, process)
-
-
-def _cp_of(setup: Setup, process: Process) -> Iterator[Hit]:
-    for flag, (bad, good) in CP_FORMS.items():
-        if said(process, flag) == bad:
-            yield Hit(f"{engine(setup)} refuses {bad} for DeepSeek-V4", at_flag(process, flag), good)
-    dp = "attn-dp-size" if process.given("attn-dp-size") else "dp-size"
-    if (count(process, dp) or 1) > 1 and (
-        dp == "attn-dp-size" or setup.at("<0.5.22") or process.on("enable-dp-attention")
-    ):
-        message = "context parallelism of prefill and data parallelism do not go together for DeepSeek-V4"
-        yield Hit(message, at_flag(process, dp), "1")
-    if (count(process, "tp-size") or 1) > 8:
-        message = "context parallelism of prefill is for one machine: DeepSeek-V4 with it takes at most 8 cards"
-        yield Hit(message, at_flag(process, "tp-size"), "8 or less")
-
-
 def _fp4_experts(setup: Setup) -> Iterator[Hit]:
     if not has_experts(setup, "mxfp4", "fp8"):
         return
@@ -146,33 +86,6 @@ def _fp4_experts(setup: Setup) -> Iterator[Hit]:
         yield Hit(message, at_env(process, name), "leave it unset: sglang looks into the checkpoint")
 
 
-def _hicache(setup: Setup) -> Iterator[Hit]:
-    for process in setup.engines if is_v4(setup) else ():
-        if process.on("enable-hierarchical-cache") and (count(process, "chunked-prefill-size") or 0) >= LONG_CHUNK:
-            message = "a scheduler hang was reported for DeepSeek-V4 with the host cache and chunks of 16K"
-            place = at_flag(process, "enable-hierarchical-cache")
-            yield Hit(message, place, "smaller chunks, another release, or a test under load first")
-
-
-def _eagle_graph(setup: Setup) -> Iterator[Hit]:
-    for process in setup.engines if is_v4(setup) else ():
-        graphs = process.given("cuda-graph-bs")
-        if graphs and said(process, "speculative-algorithm") == "EAGLE" and not process.on("disable-cuda-graph"):
-            message = "an illegal memory access was reported where EAGLE's verify step is padded to a graph's size"
-            yield Hit(message, at_flag(process, "cuda-graph-bs"), "graphs off, or a base from 0.5.13 on")
-
-
-def _dp_dspark(setup: Setup) -> Iterator[Hit]:
-    for process in setup.engines if is_v4(setup) else ():
-        flag = next((one for one in ("attn-dp-size", "enable-dp-attention") if process.given(one)), None)
-        if flag == "attn-dp-size" and (count(process, flag) or 1) < 2:
-            continue
-        if flag and said(process, "speculative-algorithm") == "DSPARK":
-            message = "sglang's own recipes advise against DSPARK together with DP attention"
-            yield Hit(message, at_flag(process, flag), "tensor parallelism alone")
-
-
-COOKBOOK = "https://github.com/sgl-project/sglang/blob/main/docs_new/cookbook/autoregressive/DeepSeek/DeepSeek-V4.mdx"
 RULES = (
     Rule(
         "DSV4-VERSION",
@@ -236,34 +149,6 @@ RULES = (
         versions=">=0.5.12",
     ),
     Rule(
-        "DSV4-SPEC",
-        "error",
-        _speculation,
-        "speculation that DeepSeek-V4 does not have",
-        "EAGLE with topk 1, from 0.5.16 also DSPARK; V4.1 only DSPARK. The check comes before sglang resolves NEXTN, "
-        "upper-cases the name or fills in topk, so all three must be written out.",
-        (source("0.5.15", HOOK), source("0.5.16", HOOK), source("0.5.23", HOOK)),
-        versions=">=0.5.12",
-    ),
-    Rule(
-        "DSV4-PD-PP",
-        "error",
-        _pd_pp,
-        "DeepSeek-V4, PD and pipeline parallelism at 0.5.12",
-        "The KV pointers of V4 could not be cut by layers yet; 0.5.13 can.",
-        (source("0.5.12", HOOK), source("0.5.13", HOOK)),
-        versions="==0.5.12",
-    ),
-    Rule(
-        "DSV4-CP",
-        "error",
-        _cp,
-        "context parallelism of prefill in a form that DeepSeek-V4 refuses",
-        "Only interleave (round-robin-split by its old name), no data parallelism of attention, at most 8 ranks.",
-        (source("0.5.12", HOOK), source("0.5.15", HOOK), source("0.5.23", HOOK)),
-        versions=">=0.5.12",
-    ),
-    Rule(
         "DSV4-FP4-EXPERTS-MISMATCH",
         "error",
         _fp4_experts,
@@ -272,35 +157,5 @@ RULES = (
         "shapes than those on disk.",
         (source("0.5.15", "srt/configs/model_config.py"), pull(28620)),
         versions=">=0.5.12",
-    ),
-    Rule(
-        "DSV4-HICACHE",
-        "warning",
-        _hicache,
-        "the host cache with long chunks at 0.5.17",
-        "One report of a scheduler that hangs in sparse prefill, with chunks of 16384 tokens.",
-        (issue(34235),),
-        versions="==0.5.17",
-        doubt=True,
-    ),
-    Rule(
-        "DSV4-EAGLE-GRAPH",
-        "warning",
-        _eagle_graph,
-        "EAGLE with given graph sizes at 0.5.12",
-        "One report of an illegal memory access in the verify step when a batch was padded to the next graph.",
-        (issue(25512),),
-        versions="==0.5.12",
-        doubt=True,
-    ),
-    Rule(
-        "DSV4-DPATTN-DSPARK",
-        "warning",
-        _dp_dspark,
-        "DSPARK together with DP attention",
-        "Advice of sglang's own recipes for this model; nothing refuses it.",
-        (COOKBOOK,),
-        versions=">=0.5.16",
-        doubt=True,
     ),
 )

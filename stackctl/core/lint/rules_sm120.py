@@ -22,7 +22,7 @@ OTHER_GLM = re.compile(r"glm[-_ ]?5[.]3", re.I)  # its attention is not the one 
 def _trtllm_mla(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120:
         for flag in ("attention-backend", "prefill-attention-backend", "decode-attention-backend"):
-            if flag == "attention-backend" and is_v4(setup):
+            if flag == "attention-backend" and setup.model.is_v4:
                 continue  # it is replaced by dsv4
             if said(process, flag) == "trtllm_mla":
                 message = "trtllm_mla has no kernels for SM120, although sglang lets it pass"
@@ -32,7 +32,7 @@ def _trtllm_mla(setup: Setup) -> Iterator[Hit]:
 def _trtllm_mha(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120:
         flag = "prefill-attention-backend"
-        if not process.given(flag) and not is_v4(setup):
+        if not process.given(flag) and not setup.model.is_v4:
             flag = "attention-backend"
         if said(process, flag) != "trtllm_mha":
             continue

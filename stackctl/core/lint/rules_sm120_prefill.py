@@ -66,7 +66,7 @@ def _logits(setup: Setup) -> Iterator[Hit]:
         share = process.number("mem-fraction-static")
         flag = "max-running-requests" if process.role == "decode" else "chunked-prefill-size"
         rows = count(process, flag) if process.role == "decode" else _rows(process)
-        if not (context and memory and share and rows and rows > 0) or switch(
+        if not (context and memory and share and 0 < share < 1 and rows and rows > 0) or switch(
             process, "SGLANG_OPT_USE_TILELANG_INDEXER"
         ):
             continue

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from stackctl.core.lint import rules_dsv4, rules_v41
+from stackctl.core.lint import rules_dsv4, rules_dsv4_features, rules_v41
 from stackctl.core.lint.setup import Card, ModelView
 from tests.core.lint.rows import Row, check, fires, silent
 from tests.core.lint.setups import H200, SM120, V4_NATIVE, V4_NVFP4
 
-RULES = (*rules_dsv4.RULES, *rules_v41.RULES)
+RULES = (*rules_dsv4.RULES, *rules_dsv4_features.RULES, *rules_v41.RULES)
 FP8 = ModelView("/models/DeepSeek-V4-Flash-FP8", "deepseek-v4", "fp8", source="name")
 V41 = ModelView("/models/DeepSeek-V4.1-Flash", "deepseek-v4.1", source="name")
 V3 = ModelView("/models/DeepSeek-V3", "deepseek-v3", "fp8", source="name")
@@ -84,7 +84,21 @@ ROWS = [
     fires("DSV4-CP", f"{CP} interleave --tp-size 16", flag("tp-size")),
     fires("DSV4-CP", f"{CP} interleave --dp-size 2", flag("dp-size")),
     fires("DSV4-CP", f"{CP} interleave --attn-dp-size 2", flag("attn-dp-size"), version="0.5.23"),
-    silent("DSV4-CP", f"{CP} interleave --dp-size 2", version="0.5.23"),
+    fires("DSV4-CP", f"{CP} interleave --dp-size 2", flag("dp-size"), version="0.5.23"),
+    fires("DSV4-CP", "--enable-prefill-cp", flag("enable-prefill-cp"), says="needs a strategy"),
+    fires(
+        "DSV4-CP",
+        "--enable-prefill-context-parallel",
+        flag("enable-prefill-context-parallel"),
+        says="means zigzag",
+        version="0.5.19",
+    ),
+    silent("DSV4-CP", "--enable-dsa-prefill-context-parallel", version="0.5.19"),
+    silent("DSV4-CP", "--enable-prefill-context-parallel", version="0.5.13", model=V4_NATIVE),
+    fires("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", flag("moe-a2a-backend"), version="0.5.18"),
+    fires("DSV4-CP", f"{CP} interleave --moe-a2a-backend mori", flag("moe-a2a-backend"), version="0.5.18"),
+    silent("DSV4-CP", f"{CP} interleave --moe-a2a-backend mori", version="0.5.19"),
+    silent("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", version="0.5.17"),
     fires("DSV4-CP", f"{CP} interleave --dp 2 --enable-dp-attention", flag("dp"), version="0.5.23"),
     silent("DSV4-CP", "--cp-strategy zigzag --tp-size 16"),
     fires(
