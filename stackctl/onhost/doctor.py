@@ -32,7 +32,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         return {"platform": sys.platform}
     root = os.path.realpath(os.path.expanduser(request["root"]))
     mine, quick = set(procs.ours(root)), bool(request.get("quick"))
-    commands = doctor_run.run_all(doctor_run.programs(request["images"], quick=quick))
+    commands = doctor_run.run_all(doctor_run.programs(request["images"], driver=doctor_run.has_driver(), quick=quick))
     for one in commands:
         one["stdout"], one["stderr"] = masks.text(one["stdout"]), masks.text(one["stderr"])
     found: dict[str, Any] = {

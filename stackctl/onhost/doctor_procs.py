@@ -92,7 +92,7 @@ def _engine(pid: int, mark: str, mine: set[int]) -> dict[str, Any]:
         "instance": instance,
         "release": release,
         "stack": env.get("STACKCTL_STACK", ""),
-        "container": container(pid),
+        "container": container(doctor_files.read(f"/proc/{pid}/cgroup")),
     }
 
 
@@ -102,12 +102,9 @@ def shown(env: dict[str, str]) -> dict[str, str]:
     return {name: masks.HIDDEN if masks.tells_secret(name) else masks.text(value) for name, value in found.items()}
 
 
-def container(pid: int) -> str:
-    """The id of its container; empty for a process of the machine itself."""
-    found = re.search(
-        r"(?:docker[-/]|libpod-|cri-containerd-|/containers?/)([0-9a-f]{12,64})",
-        doctor_files.read(f"/proc/{pid}/cgroup"),
-    )
+def container(group: str) -> str:
+    """The id of the container that a control group belongs to; empty for one of the machine itself."""
+    found = re.search(r"(?:docker[-/]|libpod-|cri-containerd-|/containers?/)([0-9a-f]{12,64})", group)
     return found[1][:12] if found else ""
 
 

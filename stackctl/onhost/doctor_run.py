@@ -80,9 +80,13 @@ PASSING = (
 )
 
 
-def programs(images: list[str], *, quick: bool = False) -> list[Program]:
+def has_driver() -> bool:
+    return any(os.path.exists(path) for path in DRIVER)
+
+
+def programs(images: list[str], *, driver: bool, quick: bool = False) -> list[Program]:
     """All that is asked, once; `images`: references to look up in docker, none on a host without it."""
-    nvidia = NVIDIA if any(os.path.exists(path) for path in DRIVER) else ()
+    nvidia = NVIDIA if driver else ()
     looks = tuple(
         Program(f"docker-image {image}", ("docker", "image", "inspect", "--format", LABELS, "--", image), 15.0)
         for image in images
