@@ -22,6 +22,7 @@ from stackctl.cli_deploy import VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
 from stackctl.cli_import import VERBS as IMPORT_VERBS
 from stackctl.cli_init import VERBS as INIT_VERBS
+from stackctl.cli_model import VERBS as MODEL_VERBS
 from stackctl.cli_patches import patches
 from stackctl.cli_rebase import VERBS as REBASE_VERBS
 from stackctl.commands.selection import Selection
@@ -65,17 +66,6 @@ def config(app: App, selection: Selection) -> int:
 
 
 @cli.command()
-@selects
-@click.pass_obj
-def lock(app: App, selection: Selection) -> int:
-    """Write stacks/NAME.lock: base, patches, trees."""
-    from stackctl.commands.lock import lock as run
-    from stackctl.output.stack import show_lock
-
-    return app.show(run(app.ports, selection), show_lock)
-
-
-@cli.command()
 @click.option("--out", default="out", show_default=True, metavar="DIR", help="The folder to write into.")
 @selects
 @click.pass_obj
@@ -104,7 +94,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
 
 for verb in (*AUTHOR_VERBS, *IMPORT_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
-for verb in (*VERBS, *INIT_VERBS, patches, bisect):
+for verb in (*VERBS, *INIT_VERBS, *MODEL_VERBS, patches, bisect):
     cli.add_command(verb)
 
 

@@ -29,6 +29,19 @@ class LockResult:
     changed: bool
     tree: TreeId
     differences: tuple[str, ...] = ()  # against the lock that was there
+    model: ModelLock | None = None
+
+
+@dataclass(frozen=True)
+class ModelLock:
+    """The manifest that was read from `hosts`: how many small files and shards it has, and what became different."""
+
+    file: str
+    changed: bool
+    hosts: tuple[str, ...]
+    files: int
+    shards: int
+    differences: tuple[str, ...] = ()
 
 
 def lock(ports: Ports, selection: Selection, compose: Compose = compose, after: After = tree_after_each) -> LockResult:

@@ -64,6 +64,11 @@ def show_config(console: Console, result: ConfigResult) -> None:
 
 
 def show_lock(console: Console, result: LockResult) -> None:
+    if model := result.model:
+        said = f"{model.files} files, {model.shards} shards, of {', '.join(model.hosts)}"
+        console.print(f"{model.file}: {'written' if model.changed else 'unchanged'}, {said}")
+        for line in model.differences:
+            console.print(f"  {line}")
     console.print(f"{result.file}: {'written' if result.changed else 'unchanged'}, tree {result.tree}")
     for line in result.differences:
         console.print(f"  {line}")

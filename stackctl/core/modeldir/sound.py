@@ -22,6 +22,12 @@ def found(model: ModelDir) -> Iterator[Finding]:
         hint = "Is the path right, and may this user read it? `model.path` is a folder on the host."
         yield finding("MODEL-FOLDER", "error", model.problem, [see("ls -ld", model.path, model.problem)], hint)
         return
+    if not (model.files or model.shards or model.faults or model.other_weights):
+        seen = [see("ls", model.path, _names(model))]
+        yield finding(
+            "MODEL-FOLDER", "error", "the folder holds no model", seen, "Is it mounted? `model.path` names it."
+        )
+        return
     yield from _pointers(model)
     yield from _config(model)
     yield from _missing(model)
@@ -50,7 +56,8 @@ def _pointers(model: ModelDir) -> Iterator[Finding]:
     if files:
         some = files[0]
         seen = see("head -c 120", f"{model.path}/{some}", "version https://git-lfs.github.com/spec/v1 …")
-        message = f"{len(files)} file{'s'[: len(files) != 1]} are Git-LFS pointers, not the files: {few(files)}"
+        what = "1 file is a Git-LFS pointer" if len(files) == 1 else f"{len(files)} files are Git-LFS pointers"
+        message = f"{what} in place of the content: {few(files)}"
         yield finding(
             "MODEL-LFS", "error", message, [seen], "`git lfs pull` there, or fetch them with the hub's client."
         )

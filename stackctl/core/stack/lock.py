@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
+from stackctl.core.modeldir import manifest
 from stackctl.core.names import SGLANG, Digest, PatchName, TreeId
 from stackctl.core.patches.values import Patch, PatchedTree
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
@@ -60,6 +61,7 @@ def lock(stack: ResolvedStack, tree: PatchedTree, after: Sequence[tuple[PatchNam
         **({"sources": sources} if sources else {}),
         "patches": [_locked(patch, dict(after)[patch.name]) for patch in tree.patches],
         "tree": tree.tree,
+        **({} if stack.model.pins is None else {"model_sha256": manifest.digest(manifest.parse(stack.model.pins))}),
         "stack_sha256": digest(stack),
     }
 
