@@ -22,10 +22,10 @@ def _version(setup: Setup) -> Iterator[Hit]:
     if setup.model.family != "deepseek-v4":
         return
     if setup.at("<0.5.12"):
-        yield Hit(f"{engine(setup)} does not know the architecture of DeepSeek-V4", BASE, "a base from 0.5.12 on")
+        yield Hit(f"{engine(setup)} does not know the architecture of DeepSeek-V4", BASE, "take a base from 0.5.12 on")
     elif setup.model.experts == "nvfp4":
         message = f"{engine(setup)} cannot load NVFP4 experts beside FP8 layers, as this checkpoint has them"
-        yield Hit(message, BASE, "a base from 0.5.14 on")
+        yield Hit(message, BASE, "take a base from 0.5.14 on")
 
 
 def _arch(setup: Setup) -> Iterator[Hit]:
@@ -35,7 +35,7 @@ def _arch(setup: Setup) -> Iterator[Hit]:
         number = (process.card.arch or "" if process.card else "").removeprefix("sm_").rstrip("af")
         if number.isdigit() and int(number) < FIRST_SM:
             message = f"DeepSeek-V4 may have no kernels for compute capability {number[:-1]}.{number[-1]}"
-            yield Hit(message, Place("key", "host", process.id), "a card of compute capability 9.0 or newer")
+            yield Hit(message, Place("key", "host", process.id), "take a card of compute capability 9.0 or newer")
 
 
 def _attention(setup: Setup) -> Iterator[Hit]:
@@ -67,10 +67,12 @@ def _kv(setup: Setup) -> Iterator[Hit]:
         dtype = said(process, "kv-cache-dtype")
         place = at_flag(process, "kv-cache-dtype")
         if dtype and dtype not in known:
-            yield Hit(f"{engine(setup)} stops at start: DeepSeek-V4 has no KV cache of {dtype}", place, "fp8_e4m3")
+            yield Hit(
+                f"{engine(setup)} stops at start: DeepSeek-V4 has no KV cache of {dtype}", place, "write fp8_e4m3"
+            )
         elif dtype == "bfloat16" and process in setup.on_sm120:
             message = "the SM120 kernels read a packed FP8 KV cache: bfloat16 may fail or give wrong text"
-            yield Hit(message, place, "fp8_e4m3", "warning")
+            yield Hit(message, place, "write fp8_e4m3", "warning")
 
 
 def _fp4_experts(setup: Setup) -> Iterator[Hit]:
@@ -82,7 +84,7 @@ def _fp4_experts(setup: Setup) -> Iterator[Hit]:
         wanted = switch(process, name)
         if wanted is None or wanted == (stored == "FP4") or switch(process, "SGLANG_DSV4_FP4_DEQUANT") is not None:
             continue
-        message = f"the experts are stored as {stored}, so their shapes will not match at load"
+        message = f"{name}={process.env[name]}, but the experts are stored as {stored}: shapes will not match at load"
         yield Hit(message, at_env(process, name), "leave it unset: sglang looks into the checkpoint")
 
 

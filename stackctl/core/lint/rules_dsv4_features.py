@@ -34,14 +34,14 @@ def _speculation(setup: Setup) -> Iterator[Hit]:
         if name not in known:
             same = " (a second name of EAGLE that is compared before it is resolved)" if name == "NEXTN" else ""
             message = f"{engine(setup)} refuses {name} for {_model(setup)}{same}"
-            yield Hit(message, at_flag(process, "speculative-algorithm"), " or ".join(known))
+            yield Hit(message, at_flag(process, "speculative-algorithm"), f"write {listed(known)}")
         elif name == "EAGLE" and said(process, "speculative-eagle-topk") != "1":
             topk = said(process, "speculative-eagle-topk")
             message = f"{engine(setup)} takes EAGLE for DeepSeek-V4 with topk 1 only, " + (
                 f"not {topk}" if topk else "and does not fill it in before it looks"
             )
             flag = "speculative-eagle-topk" if topk else "speculative-algorithm"
-            yield Hit(message, at_flag(process, flag), "--speculative-eagle-topk 1")
+            yield Hit(message, at_flag(process, flag), "write --speculative-eagle-topk 1")
 
 
 def _model(setup: Setup) -> str:
@@ -53,7 +53,7 @@ def _pd_pp(setup: Setup) -> Iterator[Hit]:
         pd = process.role in ("prefill", "decode") or said(process, "disaggregation-mode") in ("prefill", "decode")
         if pd and (count(process, "pp-size") or 1) > 1:
             message = f"{engine(setup)} refuses pipeline parallelism for DeepSeek-V4 under PD"
-            yield Hit(message, at_flag(process, "pp-size"), "1, or a base from 0.5.13 on")
+            yield Hit(message, at_flag(process, "pp-size"), "write 1, or take a base from 0.5.13 on")
 
 
 def _cp(setup: Setup) -> Iterator[Hit]:
@@ -65,23 +65,23 @@ def _cp(setup: Setup) -> Iterator[Hit]:
 def _cp_of(setup: Setup, process: Process, switched: Option) -> Iterator[Hit]:
     for flag, (bad, good) in CP_FORMS.items():
         if said(process, flag) == bad:
-            yield Hit(f"{engine(setup)} refuses {bad} for DeepSeek-V4", at_flag(process, flag), good)
+            yield Hit(f"{engine(setup)} refuses {bad} for DeepSeek-V4", at_flag(process, flag), f"write {good}")
     unsaid = not said(process, "cp-strategy") and setup.at(">=0.5.14")
     if unsaid and not any("sa-prefill" in option.name for option in process.options):
         meant = "means zigzag" if switched.name == "enable-prefill-context-parallel" else "needs a strategy"
         message = f"{switched.name} alone {meant}; DeepSeek-V4 takes interleave only"
-        yield Hit(message, at_flag(process, switched.name), "--cp-strategy interleave")
+        yield Hit(message, at_flag(process, switched.name), "write --cp-strategy interleave")
     for flag in ("dp-size", "attn-dp-size"):
         if (count(process, flag) or 1) > 1:
             message = "context parallelism of prefill and data parallelism do not go together for DeepSeek-V4"
-            yield Hit(message, at_flag(process, flag), "1")
+            yield Hit(message, at_flag(process, flag), "write 1")
     if (count(process, "tp-size") or 1) > 8:
         message = "context parallelism of prefill is for one machine: DeepSeek-V4 with it takes at most 8 cards"
-        yield Hit(message, at_flag(process, "tp-size"), "8 or less")
+        yield Hit(message, at_flag(process, "tp-size"), "write 8 or less")
     known = CP_A2A if setup.at(">=0.5.19") else CP_A2A[:-1]
     if setup.at(">=0.5.18") and (said(process, "moe-a2a-backend") or "none") not in known:
         message = f"{engine(setup)} refuses {said(process, 'moe-a2a-backend')} with context parallelism of DeepSeek-V4"
-        yield Hit(message, at_flag(process, "moe-a2a-backend"), listed(known))
+        yield Hit(message, at_flag(process, "moe-a2a-backend"), f"write {listed(known)}")
 
 
 def _hicache(setup: Setup) -> Iterator[Hit]:
@@ -89,7 +89,7 @@ def _hicache(setup: Setup) -> Iterator[Hit]:
         if process.on("enable-hierarchical-cache") and (count(process, "chunked-prefill-size") or 0) >= LONG_CHUNK:
             message = "a scheduler hang was reported for DeepSeek-V4 with the host cache and chunks of 16K"
             place = at_flag(process, "enable-hierarchical-cache")
-            yield Hit(message, place, "smaller chunks, another release, or a test under load first")
+            yield Hit(message, place, "take smaller chunks or another release, or test under load first")
 
 
 def _eagle_graph(setup: Setup) -> Iterator[Hit]:
@@ -97,7 +97,7 @@ def _eagle_graph(setup: Setup) -> Iterator[Hit]:
         graphs = process.given("cuda-graph-bs")
         if graphs and said(process, "speculative-algorithm") == "EAGLE" and not process.on("disable-cuda-graph"):
             message = "an illegal memory access was reported where EAGLE's verify step is padded to a graph's size"
-            yield Hit(message, at_flag(process, "cuda-graph-bs"), "graphs off, or a base from 0.5.13 on")
+            yield Hit(message, at_flag(process, "cuda-graph-bs"), "switch graphs off, or take a base from 0.5.13 on")
 
 
 def _dp_dspark(setup: Setup) -> Iterator[Hit]:
@@ -107,7 +107,7 @@ def _dp_dspark(setup: Setup) -> Iterator[Hit]:
             continue
         if flag and said(process, "speculative-algorithm") == "DSPARK":
             message = "sglang's own recipes advise against DSPARK together with DP attention"
-            yield Hit(message, at_flag(process, flag), "tensor parallelism alone")
+            yield Hit(message, at_flag(process, flag), "use tensor parallelism alone")
 
 
 COOKBOOK = "https://github.com/sgl-project/sglang/blob/main/docs_new/cookbook/autoregressive/DeepSeek/DeepSeek-V4.mdx"

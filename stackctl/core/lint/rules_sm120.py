@@ -26,7 +26,7 @@ def _trtllm_mla(setup: Setup) -> Iterator[Hit]:
                 continue  # it is replaced by dsv4
             if said(process, flag) == "trtllm_mla":
                 message = "trtllm_mla has no kernels for SM120, although sglang lets it pass"
-                yield Hit(message, at_flag(process, flag), "leave it out, or triton or flashinfer")
+                yield Hit(message, at_flag(process, flag), "leave it out, or write triton or flashinfer")
 
 
 def _trtllm_mha(setup: Setup) -> Iterator[Hit]:
@@ -39,16 +39,16 @@ def _trtllm_mha(setup: Setup) -> Iterator[Hit]:
         place = at_flag(process, flag)
         if setup.at("<0.5.19"):
             message = f"{engine(setup)} stops at start: trtllm_mha prefills on SM100 only"
-            yield Hit(message, place, "another prefill backend")
+            yield Hit(message, place, "take another prefill backend")
         elif process.text("kv-cache-dtype") == "fp8_e4m3":
             message = f"{engine(setup)} stops at start: trtllm_mha on SM120 does not prefill with an fp8_e4m3 KV cache"
-            yield Hit(message, place, "another prefill backend, or another KV cache dtype")
+            yield Hit(message, place, "take another prefill backend, or another KV cache dtype")
 
 
 def _version(setup: Setup) -> Iterator[Hit]:
     if setup.model.family == "deepseek-v4" and setup.on_sm120:
         message = f"{engine(setup)} has no SM120 kernels for DeepSeek-V4"
-        yield Hit(message, BASE, "a base from 0.5.13 on, or patches that bring them")
+        yield Hit(message, BASE, "take a base from 0.5.13 on, or patches that bring them")
 
 
 def _fp4_indexer(setup: Setup) -> Iterator[Hit]:
@@ -69,7 +69,7 @@ def _dsv4_backend(setup: Setup) -> Iterator[Hit]:
         name = said(process, "dsv4-attn-backend")
         if name in ("trtllm", "flashmla_mega"):
             message = f"{engine(setup)} stops at start: {name} is for SM100 and SM103"
-            yield Hit(message, at_flag(process, "dsv4-attn-backend"), "flashmla or auto")
+            yield Hit(message, at_flag(process, "dsv4-attn-backend"), "write flashmla or auto")
 
 
 def _dsa(setup: Setup) -> Iterator[Hit]:
@@ -80,7 +80,7 @@ def _dsa(setup: Setup) -> Iterator[Hit]:
         lacking = sorted({name for name in taken.values() if name in MISSING_DSA})
         if lacking:
             message = f"left to itself sglang takes {' and '.join(lacking)} here, which SM120 may not have"
-            hint = "tilelang for --dsa-prefill-backend and --dsa-decode-backend, bfloat16 for --kv-cache-dtype"
+            hint = "write tilelang for --dsa-prefill-backend and --dsa-decode-backend, and --kv-cache-dtype bfloat16"
             yield Hit(message, at_flag(process, f"dsa-{min(taken)}-backend"), hint)
 
 

@@ -38,7 +38,7 @@ def _forced(setup: Setup) -> Iterator[Hit]:
             wanted = switch(process, name)
             if wanted is not None and wanted != forced.value and setup.at(forced.versions):
                 kept = "on" if forced.value else "off"
-                message = f"{engine(setup)} overwrites it: {kept} for DeepSeek-V4 on SM120"
+                message = f"{engine(setup)} overwrites {name}: {kept} for DeepSeek-V4 on SM120"
                 yield Hit(message, at_env(process, name), "leave it out")
 
 
@@ -49,7 +49,7 @@ def _shared_memory(setup: Setup) -> Iterator[Hit]:
         if used > SHARED_MEMORY:
             name = "SGLANG_GDN_CHUNK_H_NUM_STAGES" if (stages or 0) > 2 else "SGLANG_GDN_CHUNK_H_BV"
             message = f"these tiles may need {used} bytes of shared memory; a block has {SHARED_MEMORY} on SM120"
-            yield Hit(message, at_env(process, name), "fewer stages or a smaller tile")
+            yield Hit(message, at_env(process, name), "take fewer stages or a smaller tile")
 
 
 def _knob(process: Process, name: str) -> int | None:
@@ -62,7 +62,9 @@ def _ngram(setup: Setup) -> Iterator[Hit]:
         flashinfer = said(process, "attention-backend") == "flashinfer"
         if said(process, "speculative-algorithm") == "NGRAM" and flashinfer and not process.on("disable-cuda-graph"):
             message = "an illegal memory access was reported for NGRAM with flashinfer and CUDA graphs"
-            yield Hit(message, at_flag(process, "speculative-algorithm"), "--disable-cuda-graph, or another base")
+            yield Hit(
+                message, at_flag(process, "speculative-algorithm"), "write --disable-cuda-graph, or take another base"
+            )
 
 
 RULES = (

@@ -19,7 +19,7 @@ QUANT = "srt/layers/quantization/modelopt_quant.py"
 
 
 def _trtllm(setup: Setup) -> Iterator[Hit]:
-    hint = "marlin" if setup.model.is_v4 else "triton, flashinfer_cutlass for NVFP4, or leave it out"
+    hint = "write marlin" if setup.model.is_v4 else "write triton, or flashinfer_cutlass for NVFP4, or leave it out"
     for process in setup.on_sm120:
         for flag in (MOE, "speculative-moe-runner-backend"):
             name = said(process, flag)
@@ -29,7 +29,7 @@ def _trtllm(setup: Setup) -> Iterator[Hit]:
 
 def _megamoe(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120:
-        for flag, none in ((MOE, "marlin or auto"), ("moe-a2a-backend", "none")):
+        for flag, none in ((MOE, "write marlin or auto"), ("moe-a2a-backend", "write none")):
             name = said(process, flag)
             if name == "megamoe":
                 yield Hit("MegaMoE is for SM90 and SM100 only", at_flag(process, flag), none)
@@ -46,10 +46,10 @@ def _deepgemm(setup: Setup) -> Iterator[Hit]:
                 continue
             if old:
                 message = f"{engine(setup)} has no DeepGEMM on SM120"
-                yield Hit(message, at_flag(process, flag), "triton")
+                yield Hit(message, at_flag(process, flag), "write triton")
             else:
                 message = "DeepGEMM on SM120 needs a build that has its kernels, else sglang switches it off"
-                yield Hit(message, at_flag(process, flag), "triton, or such a build", "warning")
+                yield Hit(message, at_flag(process, flag), "write triton, or install such a build", "warning")
 
 
 def _fp8_cutlass(setup: Setup) -> Iterator[Hit]:
@@ -58,7 +58,7 @@ def _fp8_cutlass(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120:
         if runner(process) == "cutlass":
             message = "the grouped blockwise FP8 kernel of cutlass may be missing on SM120"
-            yield Hit(message, at_flag(process, MOE), "triton")
+            yield Hit(message, at_flag(process, MOE), "write triton")
 
 
 def _marlin_ep(setup: Setup) -> Iterator[Hit]:
@@ -72,14 +72,14 @@ def _marlin_ep(setup: Setup) -> Iterator[Hit]:
             message = (
                 f"marlin with {'MXFP4' if surely else 'NVFP4'} experts {crash} on those that no token is routed to"
             )
-            yield Hit(message, at_flag(process, "ep-size"), "1", None if surely else "warning")
+            yield Hit(message, at_flag(process, "ep-size"), "write 1", None if surely else "warning")
 
 
 def _mxfp4(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120 if has_experts(setup, "mxfp4") else ():
         if runner(process) == "flashinfer_mxfp4":
             message = f"at {engine(setup)} flashinfer_mxfp4 takes the SM100 kernels on SM120"
-            yield Hit(message, at_flag(process, MOE), "marlin, or a base from 0.5.16 on")
+            yield Hit(message, at_flag(process, MOE), "write marlin, or take a base from 0.5.16 on")
 
 
 def _nvfp4_auto(setup: Setup) -> Iterator[Hit]:
@@ -88,7 +88,7 @@ def _nvfp4_auto(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120 if has_experts(setup, "nvfp4") else ():
         if runner(process) == "auto":
             message = f"{engine(setup)} takes flashinfer_trtllm_routed for these experts, which SM120 does not have"
-            yield Hit(message, at_flag(process, MOE), f"--{MOE} marlin")
+            yield Hit(message, at_flag(process, MOE), f"write --{MOE} marlin")
 
 
 def _nvfp4_mtp(setup: Setup) -> Iterator[Hit]:
@@ -99,7 +99,7 @@ def _nvfp4_mtp(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120 if has_experts(setup, "nvfp4") else ():
         if (said(process, "speculative-algorithm") or "").upper() in ("EAGLE", "NEXTN"):
             message = "the MTP layer of this checkpoint takes an SM100 method, so speculation may fail on SM120"
-            hint = "no speculation, or patch nvfp4/sm120-moe-runner"
+            hint = "leave speculation out, or add the patch nvfp4/sm120-moe-runner"
             yield Hit(message, at_flag(process, "speculative-algorithm"), hint, severity)
 
 
@@ -111,21 +111,21 @@ def _clamp(setup: Setup) -> Iterator[Hit]:
             message = (
                 f"flashinfer_cutlass drops the SwiGLU clamp of NVFP4 experts at {engine(setup)}: outputs quietly differ"
             )
-            yield Hit(message, place, "marlin")
+            yield Hit(message, place, "write marlin")
         elif name in ("triton", "cutlass") and setup.at("<0.5.16"):
             message = (
                 f"{name} means the direct CUTLASS FP4 path here, which drops the SwiGLU clamp: outputs quietly differ"
             )
-            yield Hit(message, place, "marlin", "error")
+            yield Hit(message, place, "write marlin", "error")
         elif name in ("triton", "cutlass"):
-            yield Hit(f"{engine(setup)} has no {name} for NVFP4 experts", place, "marlin", "error")
+            yield Hit(f"{engine(setup)} has no {name} for NVFP4 experts", place, "write marlin", "error")
 
 
 def _deepep(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120:
         if said(process, "moe-a2a-backend") == "deepep":
             message = "the official image builds DeepEP without compute capability 12.0"
-            yield Hit(message, at_flag(process, "moe-a2a-backend"), "none, or your own build")
+            yield Hit(message, at_flag(process, "moe-a2a-backend"), "write none, or bring your own build")
 
 
 def _deepep_buffer(setup: Setup) -> Iterator[Hit]:
@@ -139,7 +139,9 @@ def _deepep_buffer(setup: Setup) -> Iterator[Hit]:
         needed = -(-running // _ranks(process)) * drafts
         if needed > int(limit):
             message = f"{needed} tokens a rank may be dispatched at once, and DeepEP's buffer has room for {limit}"
-            yield Hit(message, at_flag(process, "max-running-requests"), f"{name}={needed}, or fewer requests")
+            yield Hit(
+                message, at_flag(process, "max-running-requests"), f"set {name}={needed}, or allow fewer requests"
+            )
 
 
 def _drafts(process: Process) -> int | None:

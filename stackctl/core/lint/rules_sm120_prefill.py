@@ -36,7 +36,7 @@ def _sparse_of(setup: Setup, process: Process, default: bool) -> Iterator[Hit]:
     on = default if variable is None else variable
     if default and prefill_cp(process):
         on = False  # sglang sets it itself
-    hint = f"patch sm120/prefill-dispatch, or {SPARSE}=0 and chunks of at most {MOST_ROWS} tokens"
+    hint = f"add the patch sm120/prefill-dispatch, or set {SPARSE}=0 and chunks of at most {MOST_ROWS} tokens"
     if on:
         place = at_env(process, SPARSE) if SPARSE in process.env else Place("key", "patches")
         why = "by default" if variable is None else "with this variable"
@@ -76,7 +76,7 @@ def _logits(setup: Setup) -> Iterator[Hit]:
                 f"index logits of {rows} rows at {context} tokens gather up to {needed / GIB:.1f} GiB as float32, and "
                 f"mem-fraction-static {share:g} leaves {free / GIB:.1f} GiB of a card"
             )
-            hint = "patch index-k/paged-logits-triton, or a smaller chunk or context-length"
+            hint = "add the patch index-k/paged-logits-triton, or take a smaller chunk or context-length"
             yield Hit(message, at_flag(process, flag), hint, unpatched(setup))
 
 

@@ -25,10 +25,10 @@ def _dspark_pd(setup: Setup) -> Iterator[Hit]:
         backend = process.text("disaggregation-transfer-backend") or "mooncake"
         if backend not in known:
             message = f"{engine(setup)} refuses DSPARK of V4.1 over {backend}"
-            yield Hit(message, at_flag(process, "disaggregation-transfer-backend"), listed(known))
+            yield Hit(message, at_flag(process, "disaggregation-transfer-backend"), f"write {listed(known)}")
         if (count(process, "dcp-size") or 1) > 1:
             message = "DSPARK of V4.1 under PD refuses context parallelism of decode"
-            yield Hit(message, at_flag(process, "dcp-size"), "1")
+            yield Hit(message, at_flag(process, "dcp-size"), "write 1")
         if process.role == "decode" and (option := prefill_cp(process)):
             message = "DSPARK of V4.1 under PD takes context parallelism of prefill on the prefill side only"
             yield Hit(message, at_flag(process, option.name), "leave it out of decode")
@@ -48,7 +48,7 @@ def _sizes(sides: list[Process]) -> Iterator[Hit]:
         if process.role == "decode" and prefill and sizes[process.id] not in prefill:
             other = listed([str(size) for size in sorted(prefill)])
             message = f"DSPARK of V4.1 wants one TP size: prefill says {other}, decode says {sizes[process.id]}"
-            yield Hit(message, at_flag(process, "tp-size"), f"{other} on both sides")
+            yield Hit(message, at_flag(process, "tp-size"), f"write {other} on both sides")
 
 
 def _graph(setup: Setup) -> Iterator[Hit]:
@@ -61,10 +61,10 @@ def _graph(setup: Setup) -> Iterator[Hit]:
         graph = said(process, "cuda-graph-backend-prefill")
         if setup.at("==0.5.21"):
             message = f"{engine(setup)} has no trtllm attention for V4.1"
-            yield Hit(message, at_flag(process, "dsv4-attn-backend"), "flashmla, or leave it out")
+            yield Hit(message, at_flag(process, "dsv4-attn-backend"), "write flashmla, or leave it out")
         elif graph and graph not in allowed:
             message = f"trtllm attention of V4.1 refuses prefill graphs of kind {graph}"
-            yield Hit(message, at_flag(process, "cuda-graph-backend-prefill"), listed(allowed))
+            yield Hit(message, at_flag(process, "cuda-graph-backend-prefill"), f"write {listed(allowed)}")
 
 
 RULES = (
