@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # A host for stacks/demo-ssh.yaml: a real sshd on loopback that runs as a user of its own, who cannot see this
 # workspace and has an interpreter with the demo's packages. As root: `tests/ssh_host.sh up [PORT]`, `… down`.
+# Further hosts have names, and no interpreter but the system's: `… up PORT NAME`, `… down PORT NAME`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 workspace=$PWD
-user=stackctl-demo
+name=${3:-demo}
+user=stackctl-$name
 home=/var/lib/$user
 keys=$workspace/.stackctl/ssh-host # the client's key and known_hosts
+[ "$name" = demo ] || keys=$keys-$name
 port=${2:-22220}
 pidfile=$home/sshd.pid
 
@@ -80,16 +83,18 @@ stop_sshd() {
   rm -f "$pidfile"
 }
 
+case $name in *[!a-z0-9]*) die "a name is of small letters and digits" ;; esac
 [ "$(id -u)" = 0 ] || die "this makes a user and starts an sshd: run it as root"
 [ -x /usr/sbin/sshd ] || die "there is no /usr/sbin/sshd: apt-get install openssh-server"
 case ${1:-up} in
   up)
     make_user
-    make_python
+    [ "$name" != demo ] || make_python
     make_keys
     stop_sshd
     start
-    echo "ssh-host: $user@127.0.0.1:$port is up; try: stackctl deploy demo-ssh"
+    echo "ssh-host: $user@127.0.0.1:$port is up"
+    [ "$name" != demo ] || echo "ssh-host: try: stackctl deploy demo-ssh"
     ;;
   down)
     id "$user" >/dev/null 2>&1 || exit 0

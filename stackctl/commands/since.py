@@ -5,8 +5,10 @@ It reads what was saved on the host and looks at it again; nothing is written.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from stackctl.commands.doctor import chosen
 from stackctl.commands.gather import load
 from stackctl.commands.looking import looking_python, quick_look
 from stackctl.commands.selection import Selection
@@ -51,16 +53,28 @@ class DriftReport:
         return Drift.exit_code if self.exit_code and any(host.changes for host in self.hosts) else 0
 
 
-def compare(ports: Ports, selection: Selection, word: str, *, exit_code: bool = False) -> DriftReport:
-    """`word`: the beginning of a release's id, or `last-clean`. Raises UsageError for any other."""
+@dataclass(frozen=True)
+class SinceRequest:
+    """`since`: the beginning of a release's id, or `last-clean`. `hosts`: names of the stack's hosts, none for all."""
+
+    selection: Selection
+    since: str
+    hosts: tuple[str, ...] = ()
+    exit_code: bool = False
+
+
+def compare(ports: Ports, request: SinceRequest) -> DriftReport:
+    """Raises UsageError for a word that can be no release, and for a host that the stack has not."""
+    word = request.since
     if word != LAST_CLEAN and not (is_release(word) and len(word) >= SHORTEST):
         raise UsageError(
             f"--since {word!r}: no release", f"Give the first {SHORTEST} or more digits of one, or {LAST_CLEAN}."
         )
-    stack = load(ports, selection)
-    names = sorted({instance.host for instance in stack.instances})
-    hosts = tuple(_host(ports, stack, name, word) for name in names)
-    return DriftReport(stack.name, word, hosts, exit_code)
+    stack = load(ports, request.selection)
+    names = chosen(stack, request.hosts)
+    with ports.progress.step(f"look at {', '.join(names)}"), ThreadPoolExecutor(len(names)) as pool:
+        hosts = tuple(pool.map(lambda name: _host(ports, stack, name, word), names))
+    return DriftReport(stack.name, word, hosts, request.exit_code)
 
 
 def _host(ports: Ports, stack: ResolvedStack, name: str, word: str) -> HostDrift:
