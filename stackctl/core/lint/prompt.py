@@ -60,18 +60,15 @@ class Rendering:
 
 def renderer(setup: Setup, process: Process) -> Rendering | None:
     """What renders the chat prompt of an engine; None when that cannot be known."""
-    if setup.version is None:
-        return None
     template = template_of(setup, process)
     if template is not None and not template.endswith(".jinja"):
         return Rendering("conversation", f"--chat-template {template}", template)
     parser = process.text("tool-call-parser")
     if parser == "auto" and template is not None:
         return None  # the parser is then guessed from the template
-    kind, since = FORCED.get(parser or "", (None, ""))
-    if kind is not None and setup.at(since):
-        return Rendering(kind, f"the tool-call parser is {parser}", template)
-    kind = _of_model(setup, template is not None)
+    if parser in FORCED and decides(setup, process, parser):
+        return Rendering(FORCED[parser][0], f"the tool-call parser is {parser}", template)
+    kind = _of_model(setup, process, template is not None)
     return None if kind is None else Rendering(kind, _because(kind, setup.model), template)
 
 
@@ -84,20 +81,33 @@ def template_of(setup: Setup, process: Process) -> str | None:
     return posixpath.basename(told or option.values[0].rstrip("/"))
 
 
-def encoder_of(setup: Setup) -> Kind | None:
+def decides(setup: Setup, process: Process, parser: str) -> bool:
+    """Whether this base knows the parser's encoder. A fork that says no release shows it by knowing the parser."""
+    if setup.version is not None:
+        return setup.at(FORCED[parser][1])
+    return parser in known(process, "tool-call-parser")
+
+
+def known(process: Process, name: str) -> tuple[str, ...]:
+    """The values that a flag may have; empty when they could not be read."""
+    flag = process.table.by_name.get(f"--{name}") if process.table else None
+    return (flag.choices or ()) if flag is not None and "choices" not in flag.unknown else ()
+
+
+def encoder_of(setup: Setup, process: Process) -> Kind | None:
     """The encoder that the model itself asks for; None when it has none, or that is not known."""
-    kind = _of_model(setup, with_template=False)
+    kind = _of_model(setup, process, with_template=False)
     return kind if kind != "jinja" else None
 
 
-def _of_model(setup: Setup, with_template: bool) -> Kind | None:
+def _of_model(setup: Setup, process: Process, with_template: bool) -> Kind | None:
     model = setup.model
     architecture = model.architecture or ""
-    if model.family == "deepseek-v4.1" and setup.at(">=0.5.21"):
+    if model.family == "deepseek-v4.1" and decides(setup, process, "deepseekv41"):
         return "dsv41"
-    if model.is_v4 and setup.at(">=0.5.12"):
+    if model.is_v4 and decides(setup, process, "deepseekv4"):
         return "dsv4"
-    if "KimiK3" in architecture and setup.at(">=0.5.17"):
+    if "KimiK3" in architecture and decides(setup, process, "kimi_k3"):
         return "kimi_k3"
     if "InklingForConditionalGeneration" in architecture and setup.at(">=0.5.16"):
         return "inkling"

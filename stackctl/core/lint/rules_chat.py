@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackctl.core.lint.asked import at_flag
-from stackctl.core.lint.prompt import ENCODERS, FORCED, encoder_of, generation, renderer
+from stackctl.core.lint.prompt import ENCODERS, FORCED, decides, encoder_of, generation, known, renderer
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 from stackctl.core.lint.wording import engine
@@ -43,9 +43,8 @@ def _template_ignored(setup: Setup) -> Iterator[Hit]:
 
 
 def _template_replaces(setup: Setup) -> Iterator[Hit]:
-    wanted = encoder_of(setup)
     for process in setup.engines:
-        found = renderer(setup, process)
+        wanted, found = encoder_of(setup, process), renderer(setup, process)
         if wanted is not None and found is not None and found.kind == "conversation":
             yield Hit(
                 f"{found.template} is a conversation template, and it goes before {ENCODERS[wanted]}: the prompt is "
@@ -56,11 +55,12 @@ def _template_replaces(setup: Setup) -> Iterator[Hit]:
 
 
 def _forces_encoding(setup: Setup) -> Iterator[Hit]:
-    wanted = encoder_of(setup)
     for process in setup.engines:
-        parser = process.text(TOOL)
-        kind, since = FORCED.get(parser or "", (None, ""))
-        if kind not in CONFUSED or not setup.at(since):
+        parser, wanted = process.text(TOOL), encoder_of(setup, process)
+        if parser not in FORCED or not decides(setup, process, parser):
+            continue
+        kind = FORCED[parser][0]
+        if kind not in CONFUSED:
             continue
         if wanted in PAIRS and kind != wanted:
             right = PAIRS[wanted][0]
@@ -80,14 +80,14 @@ def _pair(setup: Setup) -> Iterator[Hit]:
     for process in setup.engines:
         yield from _other_kind(process, TOOL, REASONING)
         yield from _other_kind(process, REASONING, TOOL)
-        kind = encoder_of(setup)
+        kind = encoder_of(setup, process)
         if kind in PAIRS:
             yield from _not_the_pair(setup, process, PAIRS[kind])
 
 
 def _other_kind(process: Process, name: str, other: str) -> Iterator[Hit]:
     """A tool-call parser by the name of a reasoning parser, or the other way round."""
-    value, own, others = process.text(name), _known(process, name), _known(process, other)
+    value, own, others = process.text(name), known(process, name), known(process, other)
     if process.given(name) is None or value is None or not own or value in own or value not in others:
         return
     near = sorted(one for one in own if _plain(one) == _plain(value))
@@ -97,12 +97,15 @@ def _other_kind(process: Process, name: str, other: str) -> Iterator[Hit]:
 
 def _not_the_pair(setup: Setup, process: Process, pair: tuple[str, str]) -> Iterator[Hit]:
     for name, right in zip((TOOL, REASONING), pair, strict=True):
-        value, known = process.text(name), _known(process, name)
-        if value in (None, "auto", right) or value not in known or right not in known:
+        value, names = process.text(name), known(process, name)
+        if value in (None, "auto", right) or value not in names or right not in names:
             continue
         if name == TOOL and value in FORCED:
             continue  # it decides the prompt too: PARSER-FORCES-ENCODING
-        same = name == REASONING and value == "deepseek-v3" and setup.at("<0.5.17")
+        sibling = name == REASONING and value == "deepseek-v3"
+        if sibling and setup.version is None:
+            continue
+        same = sibling and setup.at("<0.5.17")
         what = "is the same class as it here, and another one from 0.5.17 on" if same else "looks for other marks"
         yield Hit(
             f"the model answers in the form of {right}; {_said(name)} {value} {what}",
@@ -110,11 +113,6 @@ def _not_the_pair(setup: Setup, process: Process, pair: tuple[str, str]) -> Iter
             f"write {right}",
             "info" if same else None,
         )
-
-
-def _known(process: Process, name: str) -> tuple[str, ...]:
-    flag = process.table.by_name.get(f"--{name}") if process.table else None
-    return (flag.choices or ()) if flag is not None and "choices" not in flag.unknown else ()
 
 
 def _plain(name: str) -> str:
@@ -135,7 +133,6 @@ RULES = (
         "once one of them has chosen an encoder, a Jinja template no longer makes the prompt. It is still read to "
         "guess the form of message parts and of thinking, so it is not harmless either.",
         (SERVING_CHAT, ENCODING),
-        ">=0.5.12",
     ),
     Rule(
         "CHAT-TEMPLATE-REPLACES",
@@ -148,7 +145,6 @@ RULES = (
             f"{S}blob/v0.5.15/python/sglang/srt/entrypoints/openai/serving_chat.py#L708",
             f"{S}blob/v0.5.15/python/sglang/srt/managers/template_manager.py",
         ),
-        ">=0.5.12",
     ),
     Rule(
         "PARSER-FORCES-ENCODING",
@@ -158,7 +154,6 @@ RULES = (
         "The parser chooses the prompt before the model is looked at: deepseekv32 on V4 opens tool blocks with "
         "`function_calls`, V4 was trained on `tool_calls`. It serves, and calls tools worse.",
         (SERVING_CHAT, ENCODING),
-        ">=0.5.12",
     ),
     Rule(
         "PARSER-PAIR",

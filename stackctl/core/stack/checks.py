@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from stackctl.core.lint.prompt import missing_template
 from stackctl.core.modeldir.manifest import parse
 from stackctl.core.names import SGLANG
 from stackctl.core.patches.names import patch_name_fault
@@ -49,6 +50,8 @@ def _fault(view: View, one: Wanted, found: Found) -> Problem:
     if one.what == "patch" and fault == MISSING:
         name = view.keys.patches[int(one.key[-1])]
         hint = did_you_mean(name, found.patches) or "`patches` holds names: patches/NAME.patch of the workspace"
+    elif one.what == "chat template" and fault == MISSING:
+        hint = missing_template(view.keys.serve.chat_template, view.keys.serve.tool_call_parser)
     return view.problem(one.key, f"{one.what} {_near(view, one.path)}: {fault}", hint)
 
 

@@ -69,9 +69,13 @@ def test_what_renders_the_prompt(version: str, model: ModelView, command: str, k
     assert (found.kind if found else None) == kind
 
 
-def test_an_unknown_release_renders_nothing_that_could_be_said() -> None:
-    made = setup(single=V4_PARSER)
-    made = replace(made, upstream=replace(made.upstream, version=None))
+def test_a_fork_without_a_release_shows_by_its_parsers_what_it_knows() -> None:
+    blind = replace(table(), version=None)
+    made = replace(setup(model=V4, single=f"{V4_PARSER} {TEMPLATE}"), upstream=blind)
+    judged(made, Case("CHAT-TEMPLATE-IGNORED", {}, "chat-template@single-0", ("this sglang",), "warning"), RULES)
+    older = tuple(replace(one, choices=("deepseekv32",)) if one.choices else one for one in blind.flags)
+    without = replace(blind, flags=older)
+    made = replace(made, upstream=without, processes=tuple(replace(one, table=without) for one in made.processes))
     assert renderer(made, made.processes[0]) is None
 
 
