@@ -18,6 +18,7 @@ import click
 from stackctl.app import App, selects
 from stackctl.cli_author import VERBS as AUTHOR_VERBS
 from stackctl.cli_bisect import bisect
+from stackctl.cli_check import VERBS as CHECK_VERBS
 from stackctl.cli_deploy import VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
 from stackctl.cli_import import VERBS as IMPORT_VERBS
@@ -38,20 +39,6 @@ def cli() -> None:
 
     STACK is the name of a file in stacks/, or a path; without it $STACKCTL_STACK, else the stack with `default: true`.
     """
-
-
-@cli.command()
-@click.option("--locked", is_flag=True, help="Fail when the stack differs from its lock file.")
-@click.option("--strict", is_flag=True, help="Fail where it would warn (exit 2).")
-@selects
-@click.pass_obj
-def check(app: App, selection: Selection, locked: bool, strict: bool) -> int:
-    """Validate a stack: keys, patches, ports, cards, scripts."""
-    from stackctl.commands.check import CheckRequest
-    from stackctl.commands.check import check as run
-    from stackctl.output.stack import show_check
-
-    return app.show(run(app.ports, CheckRequest(selection, locked, strict)), show_check)
 
 
 @cli.command()
@@ -94,7 +81,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
 
 for verb in (*AUTHOR_VERBS, *IMPORT_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
-for verb in (*VERBS, *INIT_VERBS, *MODEL_VERBS, patches, bisect):
+for verb in (*CHECK_VERBS, *VERBS, *INIT_VERBS, *MODEL_VERBS, patches, bisect):
     cli.add_command(verb)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import cast
 
 from stackctl.adapters.clock import SystemClock
 from stackctl.adapters.files import LocalFiles
@@ -18,21 +19,33 @@ def real_ports(progress: Progress, *, yes: bool = False) -> Ports:
     process = LocalProcess()
     return Ports(
         git=_git(files),
-        revisions=_revisions(files),
-        branches=_branches(files),
+        revisions=cast(Revisions, Late(lambda: _revisions(files))),
+        branches=cast(Branches, Late(lambda: _branches(files))),
         scratch=_scratch(process),
-        merges=_merges(files),
-        index=_index(process, files),
-        hosts=_hosts(process),
-        http=_http(),
+        merges=cast(Merges, Late(lambda: _merges(files))),
+        index=cast(Index, Late(lambda: _index(process, files))),
+        hosts=cast(Hosts, Late(lambda: _hosts(process))),
+        http=cast(Http, Late(_http)),
         process=process,
         files=files,
         clock=SystemClock(),
         progress=progress,
         who=SystemWho(yes=yes),
         templates=PackageTemplates(files),
-        work_trees=_work_trees(files),
+        work_trees=cast(WorkTrees, Late(lambda: _work_trees(files))),
     )
+
+
+class Late:
+    """A port that is made when it is first asked for something: making one may import half a library."""
+
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> object:
+        if "_made" not in self.__dict__:
+            self._made = self._make()
+        return getattr(self._made, name)
 
 
 def _git(files: LocalFiles) -> Git:

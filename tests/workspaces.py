@@ -68,6 +68,9 @@ class Composer:
         patches = tuple(self._patch(name) for name in taken.patches)
         return taken, PatchedTree(tree_id("base"), tree_id(*taken.patches), patches)
 
+    def compose_queue(self, ports: Ports, stack: ResolvedStack) -> tuple[ResolvedStack, PatchedTree, tuple[Need, ...]]:
+        return (*self.compose(ports, stack), self._needs)
+
     def queue(self, ports: Ports, stack: ResolvedStack) -> Queue:
         return Queue(tree_id("base"), tuple(self._patch(name) for name in stack.patches), self._needs)
 

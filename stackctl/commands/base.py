@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import assert_never
 
-from stackctl.core.base.requires import PROJECT, requires_of_project, requires_of_wheel
 from stackctl.core.base.values import TreeFile
 from stackctl.core.base.wheel import files_of_wheel
 from stackctl.core.names import Digest, TreeId
@@ -75,6 +74,8 @@ def _pypi(ports: Ports, base: PypiBase, key: str) -> TreeId:
     known = _remembered(ports, base)
     if known:
         return known
+    from stackctl.core.base.requires import requires_of_wheel  # not needed where the pin is remembered
+
     data = _wheel(ports, base, key)
     with ports.progress.step(f"reading {base.requirement} into the store"):
         tree = ports.git.write_tree(files_of_wheel(data, base.requirement))
@@ -87,6 +88,8 @@ def requires(ports: Ports, base: Base, tree: TreeId) -> tuple[str, ...]:
     """The packages that a base asks for, in its own words; empty when it says none. `tree`: what it was fetched as."""
     if isinstance(base, PypiBase):
         return tuple(_read_note(ports, _note(ports, base)).get("requires", "").splitlines())
+    from stackctl.core.base.requires import PROJECT, requires_of_project
+
     return requires_of_project(ports.git.read(tree, [PROJECT]).get(PROJECT, b""))
 
 

@@ -1,6 +1,7 @@
-"""`stackctl check`: everything that can be known without a host. It loads, composes and renders, and writes nothing.
+"""`stackctl check`: everything that can be known without a host. It loads, composes, renders and lints.
 
-Mistakes raise; what it returns is a stack that could be deployed, with what should be looked at.
+Mistakes of the file raise; what it returns is a stack that could be composed, with what the linter finds in it and
+what should be looked at. It writes nothing but the SARIF file that it is asked for.
 """
 
 from __future__ import annotations
@@ -8,28 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stackctl.commands.base import requires
-from stackctl.commands.environment import environment_spec
 from stackctl.commands.gather import load
-from stackctl.commands.lock import After, Compose, compare, refuse_variant
+from stackctl.commands.linting import Linter, lint
 from stackctl.commands.release import release_of
 from stackctl.commands.selection import Selection
-from stackctl.commands.tree import compose, queue_of, tree_after_each
-from stackctl.commands.workspace import shown
-from stackctl.core.base.requires import asked_for
-from stackctl.core.environment.lockfile import FREE
+from stackctl.commands.tree import compose_queue, tree_after_each
+from stackctl.core.lint.ignore import Ignored
+from stackctl.core.lint.values import Finding
 from stackctl.core.names import SGLANG, PatchName, ReleaseId, TreeId
-from stackctl.core.patches.lint import lint
-from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree, Queue
+from stackctl.core.patches.lint import lint as lint_header
+from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 from stackctl.core.stack.variant import fallen
-from stackctl.errors import InvalidFile, Problem, Where
+from stackctl.errors import Problem, Where
 from stackctl.ports import Ports
 
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """`locked`: fail when the lock file says something else. `strict`: warnings are mistakes."""
+    """`locked`: fail when the lock file says something else. `strict`: a warning is as bad as an error."""
 
     selection: Selection
     locked: bool = False
@@ -66,6 +64,17 @@ class CheckResult:
     instances: tuple[str, ...] = ()  # "prefill-0 on gpu1:30000, cards 0,1,2,3"
     locked: bool = False
     sources: Mapping[str, SourceLine] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()  # of the linter, in the order of the files
+    ignored: tuple[Ignored, ...] = ()  # those that a comment silences
+    unread: tuple[str, ...] = ()  # what of the base's source could not be read, so it was not checked
+    strict: bool = False
+
+    @property
+    def exit(self) -> int:
+        """2 when something is wrong, or when it is strict and something is to be looked at."""
+        bad = ("error", "warning") if self.strict else ("error",)
+        found = any(one.severity in bad for one in self.findings)
+        return 2 if found or (self.strict and self.warnings) else 0
 
 
 @dataclass(frozen=True)
@@ -77,32 +86,30 @@ class SourceLine:
     tree: TreeId
 
 
+Compose = Callable[[Ports, ResolvedStack], tuple[ResolvedStack, PatchedTree, tuple[Need, ...]]]
+After = Callable[[Ports, ResolvedStack], tuple[tuple[PatchName, TreeId], ...]]
+
+
 @dataclass(frozen=True)
 class Parts:
     """What composing is made of; tests bring their own."""
 
-    compose: Compose = compose
-    queue: Callable[[Ports, ResolvedStack], Queue] = queue_of
+    compose: Compose = compose_queue
     after: After = tree_after_each
+    lint: Linter = lint
 
 
 def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckResult:
     """Raises InvalidFile, PatchConflict or StackctlError for what is wrong."""
-    if request.locked:
-        refuse_variant(request.selection, "check --locked")
-    stack, tree = parts.compose(ports, load(ports, request.selection))
+    stack, tree, needs = _composed(ports, request, parts)
     made = release_of(ports, stack, tree)
-    if request.locked:
-        compare(ports, stack, tree, parts.after)
-    needs = parts.queue(ports, stack).needs
     warnings = (
         *stack.warnings,
-        *torch_warnings(ports, stack, tree.base),
+        *_torch_warnings(ports, stack, tree.base),
         *_idle_sources(stack, tree),
         *header_warnings(ports, stack, tree.patches),
     )
-    if request.strict and warnings:
-        raise InvalidFile(warnings, "without --strict these are warnings")
+    linted = parts.lint(ports, stack, tree)
     return CheckResult(
         stack=stack.name,
         file=stack.file,
@@ -121,14 +128,29 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
             name: SourceLine(base_text(stack.sources[name]), each.base, each.tree)
             for name, each in tree.sources.items()
         },
+        findings=linted.findings,
+        ignored=linted.ignored,
+        unread=linted.unread,
+        strict=request.strict,
     )
+
+
+def _composed(ports: Ports, request: CheckRequest, parts: Parts) -> tuple[ResolvedStack, PatchedTree, tuple[Need, ...]]:
+    if not request.locked:
+        return parts.compose(ports, load(ports, request.selection))
+    from stackctl.commands.lock import compare, refuse_variant
+
+    refuse_variant(request.selection, "check --locked")
+    stack, tree, needs = parts.compose(ports, load(ports, request.selection))
+    compare(ports, stack, tree, parts.after)
+    return stack, tree, needs
 
 
 def header_warnings(ports: Ports, stack: ResolvedStack, patches: Sequence[Patch]) -> tuple[Problem, ...]:
     """What the headers of these patches lack, each with its place."""
     files = ports.files.walk(f"{stack.workspace}/patches") if patches else ()
     known = {PatchName(file.removesuffix(".patch")) for file in files if file.endswith(".patch")}
-    return tuple(problem for patch in patches for problem in lint(patch, known))
+    return tuple(problem for patch in patches for problem in lint_header(patch, known))
 
 
 def _idle_sources(stack: ResolvedStack, tree: PatchedTree) -> Iterator[Problem]:
@@ -139,17 +161,12 @@ def _idle_sources(stack: ResolvedStack, tree: PatchedTree) -> Iterator[Problem]:
             yield Problem("SOURCE-UNUSED: no patch is for it", Where(stack.file), f"sources.{name}", hint)
 
 
-def torch_warnings(ports: Ports, stack: ResolvedStack, tree: TreeId) -> tuple[Problem, ...]:
-    """torch is the one package whose build the machine chooses: told where the lock has another than the base wants."""
-    spec = environment_spec(ports, stack)
-    pinned = spec.version_of(FREE) if spec else None
-    wanted = asked_for(requires(ports, stack.base, tree), FREE) if pinned else None
-    if pinned is None or wanted is None or wanted.contains(pinned, prereleases=True):
+def _torch_warnings(ports: Ports, stack: ResolvedStack, tree: TreeId) -> tuple[Problem, ...]:
+    if stack.python is None or stack.python.requirements is None:
         return ()
-    message = f"TORCH-DIFFERS: the lock has torch {pinned}, the base asks for torch{wanted}"
-    hint = "what a test shows with one is not shown for the other; `stackctl status` says which build serves"
-    file = stack.python.requirements if stack.python else None
-    return (Problem(message, Where(shown(ports, file)) if file else None, hint=hint),)
+    from stackctl.commands.torch import torch_warnings  # it reads locks and metadata, which most stacks lack
+
+    return torch_warnings(ports, stack, tree)
 
 
 def base_text(base: Base) -> str:

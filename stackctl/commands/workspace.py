@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 
 from stackctl.core.stack.merge import did_you_mean
@@ -11,6 +12,7 @@ from stackctl.errors import InvalidFile, Problem, StackctlError, UsageError, Whe
 from stackctl.ports import Ports
 
 SUFFIXES = (".yaml", ".yml")
+DEFAULT = re.compile(rb"^[\"']?default[\"']?\s*:|^\s*\{", re.MULTILINE)  # a file without it says nothing of `default`
 NONE_YET = "the folder holds no stack file yet"
 
 
@@ -118,7 +120,8 @@ def _default(ports: Ports, workspace: str) -> str:
 
 def _parsed(ports: Ports, file: str) -> Document | None:
     try:
-        return parse(shown(ports, file), ports.files.read(file))
+        data = ports.files.read(file)
+        return parse(shown(ports, file), data) if DEFAULT.search(data) else None
     except (StackctlError, OSError):
         return None
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from stackctl.commands.check import CheckResult
 from stackctl.commands.config import ConfigResult
 from stackctl.commands.lock import LockResult
 from stackctl.commands.render import RenderResult
 from stackctl.core.names import SGLANG
 from stackctl.output.console import Console
+from stackctl.output.lint import counted, show_findings, show_ignored
 
 SHOWN_OFFSETS = 10
 
 
 def show_check(console: Console, result: CheckResult) -> None:
-    """What would be deployed, then what to look at."""
-    console.print(f"{result.file}: stack {result.stack} is sound" + (", as locked" if result.locked else ""))
+    """What would be deployed, then what to look at, and in the last line whether it may be."""
+    console.print(f"{result.file}: stack {result.stack}" + (", as locked" if result.locked else ""))
     if result.variant:
         console.print(f"  variant    {result.variant}", style="yellow")
     console.print(f"  base       {result.base}")
@@ -34,6 +37,24 @@ def show_check(console: Console, result: CheckResult) -> None:
         console.note(f"warning: {problem}")
         if problem.hint:
             console.note(f"   hint: {problem.hint}", style=None)
+    show_findings(console, result.findings, sum(not line.startswith("router-") for line in result.instances))
+    if console.verbose:
+        show_ignored(console, result.ignored)
+        for sentence in result.unread:
+            console.print(f"not checked: {sentence}")
+    _judged(console, result)
+
+
+def _judged(console: Console, result: CheckResult) -> None:
+    told = counted(result.findings, result.ignored)
+    if result.exit == 0:
+        console.print(f"{result.file}: sound" + (f" ({told})" if told else ""))
+        return
+    errors = any(one.severity == "error" for one in result.findings)
+    more = len(result.warnings)
+    told = ", ".join(part for part in (told, f"{more} more warning{'s'[: more != 1]}" if more else "") if part)
+    why = "a deploy would refuse it" if errors else "refused by --strict"
+    console.print(Text(f"{result.file}: {told}: {why}", style="bold red"))
 
 
 def _patches(console: Console, result: CheckResult) -> None:

@@ -132,7 +132,7 @@ Arm = Literal["private-prefix", "shared-prefix", "mixed-lengths", "abort"]
 
 
 class Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=False, defer_build=True)
 
 
 class BaseKeys(Strict):
