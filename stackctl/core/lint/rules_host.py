@@ -39,6 +39,8 @@ def _machine(setup: Setup, process: Process) -> str | None:
 
 def _ports(setup: Setup) -> Iterator[Hit]:
     for one, two in neighbours(setup):
+        if _ports_apart(one) or _ports_apart(two):
+            continue
         for mine in claims(setup, one):
             for theirs in claims(setup, two):
                 if not mine.meets(theirs) or (setup.stack is not None and mine.is_key and theirs.is_key):
@@ -51,6 +53,11 @@ def _ports(setup: Setup) -> Iterator[Hit]:
                     at_flag(whose, last.flag),
                     last.remedy,
                 )
+
+
+def _ports_apart(process: Process) -> bool:
+    """A container has ports of its own unless it takes the machine's."""
+    return process.container is not None and process.container.get("network") != "host"
 
 
 def _says(mine: Claim, theirs: Claim) -> bool:
@@ -83,6 +90,8 @@ def cards(process: Process) -> frozenset[int] | None:
     if process.gpus:
         return frozenset(process.gpus)
     visible = process.env.get("CUDA_VISIBLE_DEVICES")
+    if process.container is not None and process.container.get("gpus") != "all":
+        return None  # it counts those that it was given
     ids = None if visible is None else [one.strip() for one in visible.split(",")]
     if process.text("device") not in (None, "cuda") or (ids is not None and not all(one.isdigit() for one in ids)):
         return None
@@ -102,7 +111,7 @@ def ranks(process: Process) -> int:
 
 def _overlap(setup: Setup) -> Iterator[Hit]:
     for one, two in neighbours(setup):
-        if "router" in (one.role, two.role) or (one.gpus and two.gpus):
+        if "router" in (one.role, two.role) or (setup.stack is not None and one.gpus and two.gpus):
             continue
         first, second = cards(one), cards(two)
         shared = sorted(first & second) if first is not None and second is not None else []

@@ -10,6 +10,7 @@ import pytest
 
 from stackctl.core.lint import rules_host
 from stackctl.core.lint.rules_host import cards
+from stackctl.core.lint.run import run
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.core.upstream.values import History
@@ -141,7 +142,8 @@ def test_two_engines_on_a_card(prefill: str, decode: str, place: str, severity: 
 
 def test_cards_that_a_stack_gave_are_refused_before_that() -> None:
     pair = on("a", "prefill", "", gpus=(0, 1)), on("a", "decode", "", gpus=(1, 2))
-    judged(made(*pair), Case("PD-GPU-OVERLAP", {}), RULES)
+    judged(replace(made(*pair), stack=STACK), Case("PD-GPU-OVERLAP", {}), RULES)
+    judged(made(*pair), Case("PD-GPU-OVERLAP", {}, "base-gpu-id@decode-0", ("both take card 1",)), RULES)
     mixed = on("a", "prefill", "", gpus=(0, 1)), on("a", "decode", "", env={"CUDA_VISIBLE_DEVICES": "1"})
     says = ("both take card 1",)
     judged(made(*mixed), Case("PD-GPU-OVERLAP", {}, "CUDA_VISIBLE_DEVICES@decode-0", says), RULES)
@@ -188,6 +190,20 @@ def test_cards_on_pcie(command: str, more: Mapping[str, Any], fires: bool) -> No
 def test_containers(command: str, box: Mapping[str, str] | None, rule: str, says: str) -> None:
     place = f"{'shm-size' if rule == 'SHM' else 'ulimit'}@prefill-0" if says else ""
     judged(made(process("prefill", command, container=box)), Case(rule, {}, place, (says,), "warning"), RULES)
+
+
+@pytest.mark.parametrize(
+    ("box", "rules"),
+    [
+        ({"network": "host", "gpus": "all"}, {"PD-PORTS", "PD-GPU-OVERLAP"}),
+        ({"gpus": "all"}, {"PD-GPU-OVERLAP"}),
+        ({"network": "host"}, {"PD-PORTS"}),
+        ({"gpus": "device=0,1"}, set()),
+    ],
+)
+def test_containers_of_one_machine(box: Mapping[str, str], rules: set[str]) -> None:
+    pair = made(on("a", "prefill", "", container=box), on("a", "decode", "", container=box))
+    assert {one.rule.id for one in run(pair, RULES)} - {"ULIMIT"} == rules
 
 
 def test_a_single_engine_locks_nothing_for_others() -> None:
