@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from stackctl.adapters.files import LocalFiles
+from stackctl.core.stack.resolved import HostSpec
 from stackctl.errors import StackctlError
-from stackctl.ports import Ports
+from stackctl.ports import Completed, Host, Ports
 
 
 class MemoryFiles:
@@ -154,6 +156,54 @@ class Unused:
 
     def __getattr__(self, attribute: str) -> Any:
         raise AssertionError(f"{self._name}.{attribute} is not for this test")
+
+
+class RecordedHost:
+    """`ports.Host` that answers programs of `stackctl/onhost/` with what was recorded, by name; reads no file.
+
+    An interpreter in `broken` is not there. An error is raised as it is, by every call.
+    """
+
+    def __init__(self, spec: HostSpec, answers: dict[str, Any] | StackctlError, broken: tuple[str, ...] = ()) -> None:
+        self.spec = spec
+        self._answers, self._broken = answers, broken
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def run(self, argv: Sequence[str], *, input: bytes = b"", timeout: float = 60.0) -> Completed:
+        if isinstance(self._answers, StackctlError):
+            raise self._answers
+        if argv[0] in self._broken:
+            return Completed(tuple(argv), 127, b"", b"not found")
+        if not argv[-1].startswith("{"):
+            return Completed(tuple(argv), 0, b"", b"")
+        program = argv[-2].rpartition("exec(compile(")[2].rpartition(", '")[0].rpartition(", '")[2].rstrip("'")
+        self.asked.append((program, json.loads(argv[-1])))
+        return Completed(tuple(argv), 0, json.dumps(self._answers[program]).encode(), b"")
+
+    def get(self, path: str) -> bytes | None:
+        return None
+
+    def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
+        raise AssertionError(f"{self.spec.name}: {path} was written")
+
+    def start_detached(self, argv: Sequence[str]) -> None:
+        raise AssertionError(f"{self.spec.name}: {argv[0]} was started")
+
+    def close(self) -> None:
+        """There is no connection."""
+
+
+class RecordedHosts:
+    """`ports.Hosts` of recorded answers by the host's name."""
+
+    def __init__(self, **answers: dict[str, Any] | StackctlError) -> None:
+        self._answers = answers
+        self.broken: tuple[str, ...] = ()
+        self.opened: dict[str, RecordedHost] = {}
+
+    def open(self, spec: HostSpec) -> Host:
+        found = self.opened[spec.name] = RecordedHost(spec, self._answers[spec.name], self.broken)
+        return found
 
 
 def fake_ports(**given: Any) -> Ports:

@@ -66,6 +66,8 @@ class Site:
                 hint = f"Releases and all that they need are kept in {self.root} there."
                 raise StackctlError(f"{self.name}: {refused[1]}", hint) from None
             raise StackctlError(f"{self.name}: {self.python} failed there: {words[-1]}") from None
+        if not isinstance(answer, dict):
+            raise StackctlError(f"{self.name}: {self.python} said {str(answer)[:40]!r} there, which is no answer")
         if answer.get("platform", "linux") != "linux":
             raise StackctlError(
                 f"{self.name} runs {answer['platform']}: stackctl deploys to Linux hosts only",
