@@ -5,7 +5,9 @@ A kept table that is broken is made anew, and one that cannot be kept is only sl
 
 from __future__ import annotations
 
-from contextlib import suppress
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 
@@ -61,4 +63,17 @@ def _read(ports: Ports, tree: TreeId, engine_module: str) -> Upstream:
         wanted = needed(blobs, engine_module)
         contents = ports.git.read_blobs([blobs[path] for path in wanted])
         files = {path: contents[blobs[path]] for path in wanted if blobs[path] in contents}
-        return extract(files, engine_module)
+        with _uncollected():
+            return extract(files, engine_module)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Syntax trees hold no circles, and looking for some among millions of nodes takes longer than parsing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

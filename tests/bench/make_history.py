@@ -40,7 +40,6 @@ REPLACED = """
 --record-nolora-graph
 --no-record-nolora-graph
 --enable-piecewise-cuda-graph
---hybrid-kvcache-ratio
 --custom-sigquit-handler
 --debug-tensor-dump-inject
 --enable-deepep-waterfill -> --enable-waterfill
@@ -50,15 +49,9 @@ REPLACED = """
 --enable-gdn-replayssm-spec -> --enable-linear-replayssm-spec
 --collect-tokens-histogram
 --prefill-round-robin-balance
---enable-expert-distribution-metrics
 --elastic-ep-rejoin ~ --elastic-ep-join-mode
---keep-mm-feature-on-device ~ --mm-feature-transport
 --cuda-graph-tc-compiler
 --speculative-skip-dp-mlp-sync
-SGLANG_FLASHINFER_FP4_GEMM_BACKEND -> --fp4-gemm-backend
-SGLANG_SUPPORT_CUTLASS_BLOCK_FP8 -> --fp8-gemm-backend cutlass
-SGLANG_OPT_DEEPGEMM_MEGA_MOE_USE_FP4_ACTS -> --enable-w4a4-mxfp4-megamoe
-SGLANG_CUTLASS_MOE -> --moe-runner-backend cutlass
 """
 
 
@@ -112,15 +105,14 @@ def _choices(tables: Mapping[str, Upstream], flag: str) -> dict[str, tuple[Span,
 
 
 def _replacements(tables: Mapping[str, Upstream], known: Mapping[str, tuple[Span, ...]]) -> dict[str, Replacement]:
-    """What the last release that had it said to use, then what is written above."""
+    """What the last release that had it said to use; what is written above is worth more."""
     found: dict[str, Replacement] = {}
+    order = list(tables)
     for name, each in known.items():
         gone = each[-1].gone
         if gone is None:
             continue
-        last = tables[
-            max((v for v in tables if list(tables).index(v) < list(tables).index(gone)), key=list(tables).index)
-        ]
+        last = tables[order[order.index(gone) - 1]]
         one: object = last.by_name.get(name) if name.startswith("-") else last.env.get(name)
         use = getattr(one, "use", None)
         if use:
@@ -129,7 +121,7 @@ def _replacements(tables: Mapping[str, Upstream], known: Mapping[str, tuple[Span
         gone = known[name][-1].gone if name in known else None
         if gone is None:
             raise SystemExit(f"REPLACED names {name}, which no release lost")
-        found.setdefault(name, Replacement(gone, use, see))
+        found[name] = Replacement(gone, use, see)
     return found
 
 

@@ -26,7 +26,7 @@ KINDS: dict[str, EnvKind] = {
 READS = re.compile(rb"env(?:iron\b(?! import)|_\w*\(|\()")  # begins with a literal: quick on what has none
 ASKS = re.compile(r"(^|_)(getenv|env)(_|$)")
 NAME = re.compile(r"^[A-Z][A-Z0-9_]+$")
-FLAG = re.compile(r"--[a-z0-9][\w-]+")
+FLAG = re.compile(r"--[a-z0-9][\w-]+(?:=\w+)?")
 DIRECT = {"getenv", "get_bool_env_var", "get_int_env_var"}
 ON_ENVIRON = {"get", "pop", "setdefault"}
 
@@ -79,7 +79,8 @@ def _deprecated(machine: Machine, module: Module) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 0:
-            found.update(_told(module, node.func.id, [getattr(one, "value", None) for one in node.args]))
+            for old, new in _told(module, node.func.id, [getattr(one, "value", None) for one in node.args]):
+                found.setdefault(old, new)  # what the file's own lines say comes first, and they name flags
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if "deprecated" in ast.unparse(target).lower():

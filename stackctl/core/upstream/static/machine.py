@@ -43,7 +43,6 @@ class Machine:
         self._files, self._root = files, root
         self.intrinsics = dict(intrinsics or {})
         self._modules: dict[str, Module | None] = {}
-        self._trees: dict[str, ast.Module | None] = {}
         self._packages: set[str] | None = None
         self._steps = self._depth = 0
         self.faults: list[str] = []
@@ -65,14 +64,15 @@ class Machine:
         return self._modules[name]
 
     def parsed(self, path: str) -> ast.Module | None:
-        """The syntax tree of a file; None, and a sentence in `faults`, when it has none."""
-        if path not in self._trees:
-            try:
-                self._trees[path] = ast.parse(self._files[path])
-            except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                self.faults.append(f"{path} is no Python that can be read: {error}")
-                self._trees[path] = None
-        return self._trees[path]
+        """The syntax tree of a file; None, and a sentence in `faults`, when it has none.
+
+        It is not kept, beside those of modules: so many objects that live on cost more than parsing a file twice.
+        """
+        try:
+            return ast.parse(self._files[path])
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.faults.append(f"{path} is no Python that can be read: {error}")
+            return None
 
     def has_package(self, name: str) -> bool:
         """Whether a dotted name is a module or package of the tree."""
