@@ -5,7 +5,6 @@ A host that cannot be reached is a finding, and keeps no other from being looked
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from stackctl.commands.model_folder import inspect
 from stackctl.commands.running import look_running, running_findings
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
+from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.findings import findings, in_order
 from stackctl.core.doctor.hide import anonymous, without_secrets
 from stackctl.core.doctor.running import There
@@ -45,7 +45,7 @@ def doctor(ports: Ports, request: DoctorRequest) -> Report:
     names = chosen(stack, request.hosts)
     when = ports.clock.now()
     with ports.progress.step(f"look at {', '.join(names)}"):
-        seen = _side_by_side(ports, stack, names)
+        seen = side_by_side(names, lambda name: examine(ports, stack, name))
     there = {one.report.name: one.there for one in seen if one.there is not None}
     running = running_findings(ports, request.selection, stack, there)
     hosts = tuple(one.report if one.there is None else _with(one.report, running[one.report.name]) for one in seen)
@@ -73,27 +73,6 @@ class Examined:
 
 def _with(report: HostReport, more: tuple[Finding, ...]) -> HostReport:
     return replace(report, findings=in_order((*report.findings, *more)))
-
-
-def _side_by_side(ports: Ports, stack: ResolvedStack, names: Sequence[str]) -> tuple[Examined, ...]:
-    """Threads that do not keep the program from ending: after Ctrl-C nobody waits for a host that hangs."""
-    done: dict[str, Examined | BaseException] = {}
-
-    def run(name: str) -> None:
-        try:
-            done[name] = examine(ports, stack, name)
-        except BaseException as error:  # a fault of ours: raised where it is seen
-            done[name] = error
-
-    threads = [threading.Thread(target=run, args=(name,), daemon=True) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for found in done.values():
-        if isinstance(found, BaseException):
-            raise found
-    return tuple(found for name in names if isinstance(found := done[name], Examined))
 
 
 def examine(ports: Ports, stack: ResolvedStack, name: str) -> Examined:

@@ -17,7 +17,7 @@ from stackctl.core.deploy.record import RecordedLaunch
 from stackctl.core.deploy.values import Launch, Release
 from stackctl.core.doctor import running
 from stackctl.core.doctor.running import Planned, There, parse_answers
-from stackctl.core.doctor.saved import FILE, parse
+from stackctl.core.doctor.saved import FILE, Saved, parse
 from stackctl.core.doctor.values import Facts, Finding
 from stackctl.core.doctor.wanted import wanted
 from stackctl.core.render.launch import launches
@@ -42,10 +42,16 @@ def _look(site: Site, facts: Facts) -> There:
     if asked := _asked(there):
         said = site.ask("serving", {"launches": asked, "bound": BOUND}, timeout=PATIENCE)
         there = replace(there, answers=parse_answers(said))
-    if served := there.state.served:
+    return replace(there, saved=_saved(site, there.state.served)) if there.state.served else there
+
+
+def _saved(site: Site, served: str) -> tuple[Saved, ...]:
+    """None when they cannot be read: `--since` says why."""
+    try:
         text = (site.host.get(f"{site.root}/{FILE}") or b"").decode("utf-8", "replace")
-        there = replace(there, saved=tuple(one for one in parse(text) if one.moment.release == served))
-    return there
+    except StackctlError:
+        return ()
+    return tuple(one for one in parse(text) if one.moment.release == served)
 
 
 def _asked(there: There) -> list[dict[str, object]]:

@@ -45,4 +45,4 @@ def _save(site: Site, moment: Moment, python: str) -> None:
 
 def _not_saved(ports: Ports, where: str, error: Exception) -> None:
     why = error.message if isinstance(error, StackctlError) else f"{type(error).__name__}: {error}"
-    ports.progress.say(f"{where}: what the host is like was not saved: {why}")
+    ports.progress.say(f"{where}: what the host is like was not saved: {why.removeprefix(f'{where}: ')}")

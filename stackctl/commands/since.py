@@ -5,7 +5,6 @@ It reads what was saved on the host and looks at it again; nothing is written.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from stackctl.commands.doctor import chosen
@@ -13,6 +12,7 @@ from stackctl.commands.gather import load
 from stackctl.commands.looking import looking_python, quick_look
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
+from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.drift import Change, changes
 from stackctl.core.doctor.saved import FILE, LAST_CLEAN, Moment, is_release, parse, since
 from stackctl.core.stack.resolved import ResolvedStack
@@ -72,8 +72,8 @@ def compare(ports: Ports, request: SinceRequest) -> DriftReport:
         )
     stack = load(ports, request.selection)
     names = chosen(stack, request.hosts)
-    with ports.progress.step(f"look at {', '.join(names)}"), ThreadPoolExecutor(len(names)) as pool:
-        hosts = tuple(pool.map(lambda name: _host(ports, stack, name, word), names))
+    with ports.progress.step(f"look at {', '.join(names)}"):
+        hosts = side_by_side(names, lambda name: _host(ports, stack, name, word))
     return DriftReport(stack.name, word, hosts, request.exit_code)
 
 
