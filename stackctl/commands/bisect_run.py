@@ -59,7 +59,9 @@ def real_pipeline() -> Pipeline:
         load=load,
         queue_of=queue_of,
         compose=Planner().compose,
-        deploy=lambda ports, selection: alone(ports, lambda: deploy(ports, DeployRequest(selection, yes=True))),
+        deploy=lambda ports, selection: alone(
+            ports, lambda: deploy(ports, DeployRequest(selection, yes=True, lint=False))
+        ),
         stop=lambda ports, selection: alone(ports, lambda: stop(ports, selection)),
         restore=lambda ports, selection, to: alone(
             ports, lambda: rollback(ports, RollbackRequest(selection, to=to, yes=True))

@@ -18,6 +18,7 @@ from stackctl.commands.environment import (
     planned_python,
 )
 from stackctl.commands.holding import Busy, Hold, held
+from stackctl.commands.linting import refuse_errors
 from stackctl.commands.release import release as make_release
 from stackctl.commands.saving import save_served
 from stackctl.commands.selection import Selection
@@ -35,12 +36,16 @@ from stackctl.ports import Ports
 
 @dataclass(frozen=True)
 class DeployRequest:
-    """`wait`: seconds to wait for a hold. `yes`: do not ask before something that serves on production is replaced."""
+    """`wait`: seconds to wait for a hold. `yes`: do not ask before something that serves on production is replaced.
+
+    `lint`: refuse what the linter calls an error, unless the release is a variant.
+    """
 
     selection: Selection
     dry_run: bool = False
     yes: bool = False
     wait: float | None = None
+    lint: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,12 @@ def deploy(ports: Ports, request: DeployRequest) -> DeployResult:
     release = make_release(ports, request.selection)
     if problems := refusals(release.stack, "deploy"):
         raise InvalidFile(problems)
+    warned = refuse_errors(ports, release.stack, release.tree) if request.lint else ()
+    result = _reached(ports, request, release)
+    return replace(result, warnings=(*warned, *result.warnings))
+
+
+def _reached(ports: Ports, request: DeployRequest, release: Release) -> DeployResult:
     with site_of(ports, release.stack) as site:
         if request.dry_run:
             return _planned(site, release)
