@@ -5,6 +5,7 @@ Everything that can refuse does so before anything is stopped. The cut-over itse
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
@@ -29,8 +30,9 @@ from stackctl.core.deploy.plan import decide, sentences
 from stackctl.core.deploy.record import Made, Record, record_of
 from stackctl.core.deploy.values import DeployResult, Outcome, Release
 from stackctl.core.names import ReleaseId
+from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.core.stack.unsupported import refusals
-from stackctl.errors import InvalidFile, StackctlError
+from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.ports import Ports
 
 
@@ -61,7 +63,7 @@ class Attempt:
 def deploy(ports: Ports, request: DeployRequest) -> DeployResult:
     """Raises StackctlError (refused, or failed and nothing serves), Held, GateFailed, RollbackFailed, Interrupted."""
     release = make_release(ports, request.selection)
-    if problems := refusals(release.stack, "deploy"):
+    if problems := (*refusals(release.stack, "deploy"), *unlocked(release.stack)):
         raise InvalidFile(problems)
     warned = refuse_errors(ports, release.stack, release.tree) if request.lint else ()
     result = _reached(ports, request, release)
@@ -78,6 +80,13 @@ def _reached(ports: Ports, request: DeployRequest, release: Release) -> DeployRe
                 return _deploy(Attempt(site, hold, release, record), request)
         except Busy as busy:
             return _join(site, release, record, busy)
+
+
+def unlocked(stack: ResolvedStack) -> Iterator[Problem]:
+    """A manifest that is named is wanted: without it nobody knows whether the model is the one that is meant."""
+    if stack.model.manifest is not None and stack.model.pins is None:
+        hint = f"`stackctl lock --model {stack.name}` writes it."
+        yield Problem(f"there is no {stack.model.manifest}", Where(stack.file), "model.manifest", hint)
 
 
 def _record(site: Site, release: Release, python: str) -> Record:

@@ -56,7 +56,7 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
     return replace(
         stack,
         unsupported=unsupported.found(checked.keys, stack.hosts),
-        warnings=tuple(_warnings(checked.keys, merged)),
+        warnings=tuple(_warnings(checked.keys, merged, stack)),
     )
 
 
@@ -144,7 +144,10 @@ def _reason(error: Exception) -> str:
     return (cause.strerror if isinstance(cause, OSError) else None) or str(error)
 
 
-def _warnings(keys: StackKeys, merged: Merged) -> Iterable[Problem]:
+def _warnings(keys: StackKeys, merged: Merged, stack: ResolvedStack) -> Iterable[Problem]:
+    if stack.model.manifest is not None and stack.model.pins is None:
+        path, hint = ("model", "manifest"), f"`stackctl lock --model {stack.name}` writes it; a deploy wants it"
+        yield Problem("MODEL-UNLOCKED: there is no such file yet", merged.where(path), dotted(path), hint)
     if keys.image and "@sha256:" not in keys.image.from_:
         path = ("image", "from")
         hint = "pin it as NAME@sha256:…; what the tag means may change"

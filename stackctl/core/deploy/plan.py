@@ -35,6 +35,7 @@ def sentences(release: Release, record: Record, facts: HostFacts | None, prepare
         return (
             f"{record.host}: release {release.id} serves already: nothing is stopped",
             *_gate(release, record),
+            *_unknown(release, record, facts, prepared),
         )
     return (
         *_prepare(release, record, facts),
