@@ -23,7 +23,7 @@ SUMS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }  # fmt: skip
 PARAMETERS = ("@", "*", *map(str, range(1, 10)))
 MAX_PASSES = 64  # of loops, and words of one {1..9}
-LIMIT = 1_000_000  # characters of one value: a loop that doubles a variable ends here
+LIMIT = 100_000  # characters of one value: a loop that doubles a variable ends here
 
 
 @dataclass

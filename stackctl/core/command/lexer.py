@@ -15,8 +15,10 @@ from typing import Literal
 from stackctl.core.command.words import JOINED, Text
 from stackctl.errors import InvalidFile, Problem, Where
 
-OPERATORS = ("&>>", "<<<", "<<-", ";;&", "&&", "||", ";;", ";&", "<<", ">>", ">&", "<&", "&>", ">|", "<>", "|&",
-             ";", "|", "&", "<", ">", "(", ")", "\n")  # fmt: skip
+OPERATOR = re.compile(
+    r"(?:\d+(?=[<>]))?(&>>|<<<|<<-|;;&|&&|\|\||;;|;&|<<|>>|>&|<&|&>|>\||<>|\|&|<(?!\()|>(?!\()|[;|&()\n])"
+)
+PLAIN = re.compile(r"[^ \t\n;&|<>()'\"$`\\\r]+")
 ASSIGNS = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 BREAKS = " \t\n;&|<>()"
@@ -94,14 +96,11 @@ class _Lexer:
         return False
 
     def _operator(self) -> Token | None:
-        at = self._at
-        digits = re.compile(r"\d+(?=[<>])").match(self._text, at)
-        begin = digits.end() if digits else at
-        found = next((one for one in OPERATORS if self._text.startswith(one, begin)), None)
-        if found is None or self._text.startswith(("<(", ">("), begin):
+        found = OPERATOR.match(self._text, self._at)
+        if found is None:
             return None
-        self._at = begin + len(found)
-        return Token("operator", found, self.where(at))
+        where, self._at = self.where(self._at), found.end()
+        return Token("operator", found[1], where)
 
     def _word(self) -> Token:
         text, start, parts = self._text, self._at, list[Part]()
@@ -130,10 +129,8 @@ class _Lexer:
         return Token("word", text[start : self._at], self.where(start), tuple(parts))
 
     def _plain(self, parts: list[Part]) -> None:
-        end = self._at
-        while end < len(self._text) and self._text[end] not in BREAKS + "'\"$`\\\r":
-            end += 1
-        end = max(end, self._at + 1)
+        found = PLAIN.match(self._text, self._at)
+        end = found.end() if found else self._at + 1
         parts.append(Part("text", self._text[self._at : end].replace("\r", "")))
         self._at = end
 

@@ -19,7 +19,6 @@ from stackctl.errors import InvalidFile, Problem, Where
 
 GIVEN = {"shm_size": "shm-size", "ipc": "ipc", "network_mode": "network", "gpus": "gpus"}
 INTERPOLATED = re.compile(r"\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?\}|([A-Za-z_]\w*))")
-MAX_NODES = 100_000
 
 
 def services(file: str, text: str) -> Iterator[Simple]:
@@ -40,12 +39,13 @@ def services(file: str, text: str) -> Iterator[Simple]:
 class _Manifest:
     def __init__(self, file: str, text: str) -> None:
         self._file, self._lines = file, text.split("\n")
-        self._left = MAX_NODES
+        self._seen: set[int] = set()
 
     def inside(self, node: yaml.Node | None) -> Iterator[Simple]:
-        self._left -= 1
-        if self._left < 0:
+        """Each node once: aliases may multiply, or lead back to where they stand."""
+        if id(node) in self._seen:
             return
+        self._seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             for one in node.value:
                 yield from self.inside(one)
@@ -139,15 +139,15 @@ class _Manifest:
         return {"ulimit": Word(" ".join(found), where)}
 
 
-def _keys(node: yaml.MappingNode) -> dict[str, yaml.Node]:
+def _keys(node: yaml.MappingNode, depth: int = 8) -> dict[str, yaml.Node]:
     """By key, with what `<<` brings below the mapping's own."""
     found: dict[str, yaml.Node] = {}
     for key, value in node.value:
         if key.value == "<<":
             merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
             for one in merged:
-                if isinstance(one, yaml.MappingNode) and one is not node:
-                    found = {**_keys(one), **found}
+                if isinstance(one, yaml.MappingNode) and depth:
+                    found = {**_keys(one, depth - 1), **found}
     own = {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"}
     return {**found, **own}
 

@@ -31,7 +31,7 @@ DECLARES = frozenset(("export", "declare", "typeset", "readonly", "local"))
 TESTS = frozenset(("[", "[[", "test", "(("))
 OPENERS = frozenset(("if", "while", "until", "for", "select", "case", "[["))
 IGNORED = frozenset(("then", "do", "{", "}", "!", "time", "coproc"))
-RESERVED = OPENERS | IGNORED | frozenset(("elif", "else", "fi", "done", "esac", "function"))
+RESERVED = OPENERS | IGNORED | {"elif", "else", "fi", "done", "esac", "function"}
 MAX_DEPTH, MAX_CALLS = 8, 500
 
 
@@ -61,9 +61,8 @@ class _Shell:
         self._tokens, self._scope, self._depth = found, scope, depth
         self._frames: list[_Frame] = []
         self._counter = 0
-        self._passes = 0
-        self._calls = 0
-        self._functions: dict[str, tuple[int, int]] = {}
+        self._passes = self._calls = 0
+        self._functions: dict[str, tuple[int, int]] = {}  # tokens of their bodies
         self._called: set[str] = set()
         self._calling: list[str] = []
         self._tested = False  # the list before `&&` began with a test
@@ -119,8 +118,7 @@ class _Shell:
         if text in ("if", "while", "until"):
             self._open(text)
         elif text in ("elif", "else") and self._frames and self._frames[-1].word == "if":
-            self._next_branch()
-            self._frames[-1].whole = text == "else"
+            self._next_branch(whole=text == "else")
         elif text in ("fi", "done", "esac"):
             self._close()
         elif text in ("for", "select"):
@@ -148,10 +146,10 @@ class _Shell:
         self._counter += 1
         self._frames.append(_Frame(text, self._counter, self._scope.copy()))
 
-    def _next_branch(self) -> None:
+    def _next_branch(self, *, whole: bool = False) -> None:
         frame = self._frames[-1]
-        if not self._left:
-            frame.results.append(self._scope)
+        frame.whole |= whole
+        frame.results += [] if self._left else [self._scope]
         frame.branch, self._left = frame.branch + 1, False
         self._scope = frame.before.copy()
 
@@ -184,9 +182,7 @@ class _Shell:
     def _loop(self, at: int, end: int) -> int | None:
         """The `done` of `for NAME in WORDS; do`, if the words are all written there."""
         texts = [token.text for token in self._tokens[at : min(at + 3, end)]]
-        if len(texts) < 3 or texts[0] != "for" or texts[2] != "in" or self._passes > MAX_PASSES:
-            return None
-        values = self._loop_values(at)
+        values = self._loop_values(at) if texts[::2] == ["for", "in"] and self._passes <= MAX_PASSES else []
         if not values or any(one.unknown or set(one.text) & set("*?[") for one in values):
             return None
         body = self._body_of(at, end)
@@ -246,7 +242,7 @@ class _Shell:
         bodies: list[Token] = []
         while at < end:
             token = self._tokens[at]
-            if token.kind == "operator" and (token.text in JOINTS or token.text in "()" or token.text[0] == ";"):
+            if token.kind == "operator" and (token.text in JOINTS or token.text[0] in "();"):
                 break
             if token.kind == "operator":
                 if token.body is not None:
@@ -260,7 +256,8 @@ class _Shell:
                 if words:
                     words.append(word(match[0].rstrip("+="), token.where, len(token.text)))
             else:
-                words += braces(words_of(token, self._scope)) if not token.quoted else words_of(token, self._scope)
+                more = words_of(token, self._scope)
+                words += more if token.quoted else braces(more)
             at += 1
         joint = self._tokens[at].text if at < end else "\n"
         yield from self._done(words, assigned, bodies)
@@ -317,7 +314,10 @@ class _Shell:
 
     def _builtin(self, first: str, words: list[Word]) -> bool:
         scope, rest = self._scope, [one.text for one in words[1:]]
-        if first in ("unset", "read"):
+        if first == "unset":
+            scope.values |= {one.text: Value("", one.where) for one in words[1:]}
+            scope.exported -= set(rest)
+        elif first == "read":
             for name in rest:
                 scope.values.pop(name, None)
         elif first == "shift":
@@ -329,8 +329,6 @@ class _Shell:
                 scope.export_all = rest[0][0] == "-"
             elif rest[:1] == ["--"]:
                 scope.values |= parameters(tuple(words[2:]))
-        elif first == "[":
-            self._tested = True
         else:
             return False
         return True

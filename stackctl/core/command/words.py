@@ -60,6 +60,11 @@ class Value:
     where: Where
     items: tuple[Word, ...] | None = None
 
+    @property
+    def said(self) -> tuple[str, tuple[tuple[str, bool], ...] | None]:
+        """What it is, wherever it was written."""
+        return self.text, None if self.items is None else tuple((one.text, one.maybe) for one in self.items)
+
 
 @dataclass(frozen=True)
 class Simple:
@@ -85,6 +90,8 @@ def word(marked: str, where: Where, width: int = 0, *, quote: bool = False) -> W
     unknown = tuple(HOLE.findall(marked))
     text = HOLE.sub(lambda match: match[1], marked).replace(JOINED, "")
     maybe = text.startswith(MAYBE)
+    if MAYBE in text[1:] and not unknown:  # a part of it may not be there
+        unknown = (text.replace(MAYBE, ""),)
     text = text.replace(MAYBE, "")
     return Word(text, where, max(1, width or len(text)), unknown, maybe, quote)
 
@@ -106,13 +113,13 @@ def below(start: Where, before: str) -> Where:
 
 def merged(name: str, old: Value | None, branches: Sequence[Value | None]) -> Value | None:
     """A variable after a condition: what all branches agree on; what some only add is a `maybe`; else unknown."""
-    if all(one == branches[0] for one in branches):
-        return branches[0]
     known = [one for one in branches if one is not None]
+    if len({one.said for one in known}) <= 1 and len(known) in (0, len(branches)):
+        return branches[0]
     added = _added(old, known) if old is not None and len(known) == len(branches) else None
     if added is None:
-        full = [one for one in dict.fromkeys(known) if one.text.strip() or one.items]
-        alike = len(full) == 1 and (old is None or old not in full)
+        full = list({one.said: one for one in known if one.text.strip() or one.items}.values())
+        alike = len(full) == 1 and (old is None or old.said != full[0].said)
         if alike or all(one.items is None and one.text.lstrip().startswith("-") for one in full):
             added = _added(Value("", full[0].where, None if full[0].items is None else ()), full)
     return added or Value(hole(f"${name}"), known[0].where)
@@ -122,7 +129,8 @@ def _added(old: Value, known: Sequence[Value]) -> Value | None:
     """What all have from before, and behind it what one or the other appends; None when one does anything else."""
     if old.items is not None:
         length = len(old.items)
-        if all(one.items is not None and one.items[:length] == old.items for one in known):
+        heads = [Value("", one.where, one.items[:length]) for one in known if one.items is not None]
+        if len(heads) == len(known) and all(one.said == Value("", old.where, old.items).said for one in heads):
             items = [item for one in known for item in (one.items or ())[length:]]
             return Value("", old.where, (*old.items, *(_perhaps(item) for item in items)))
     elif all(one.items is None and one.text.startswith(old.text) for one in known):
