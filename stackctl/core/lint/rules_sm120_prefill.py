@@ -40,9 +40,9 @@ def _sparse_of(setup: Setup, process: Process, default: bool) -> Iterator[Hit]:
     if on:
         place = at_env(process, SPARSE) if SPARSE in process.env else Place("key", "patches")
         why = "by default" if variable is None else "with this variable"
-        message = (
-            f"{engine(setup)} prefills DeepSeek-V4 {why} with a kernel of SM90 and SM100: no prompt works on SM120"
-        )
+        kernel = f"{engine(setup)} prefills DeepSeek-V4 {why} with a kernel of SM90 and SM100"
+        unless = " unless its image is patched" if setup.stack is None else ""
+        message = f"{kernel}: no prompt works on SM120{unless}"
         yield Hit(message, place, hint, unpatched(setup))
     elif (rows := _rows(process)) is not None and not 0 < rows <= MOST_ROWS:
         many = "chunks without a limit" if rows <= 0 else f"chunks above {MOST_ROWS} tokens"
