@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from stackctl.commands.gather import load
 from stackctl.commands.looking import ask_doctor, looking_python
-from stackctl.commands.model_folder import inspect
+from stackctl.commands.model_folder import judge
 from stackctl.commands.running import look_running, running_findings
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
@@ -21,8 +21,6 @@ from stackctl.core.doctor.hide import anonymous, without_secrets
 from stackctl.core.doctor.running import There
 from stackctl.core.doctor.values import Evidence, Finding, HostReport, Look, Report
 from stackctl.core.doctor.wanted import PACKAGES, Wanted, hosts_of, wanted
-from stackctl.core.modeldir.expected import expected_of
-from stackctl.core.modeldir.findings import findings as model_findings
 from stackctl.core.stack.resolved import HostSpec, ResolvedStack
 from stackctl.errors import StackctlError, UsageError
 from stackctl.ports import Host, Ports
@@ -113,11 +111,11 @@ def _model(site: Site, wants: Wanted, look: Look) -> tuple[Finding, ...]:
     if not wants.sglang or wants.model is None or not there:
         return ()
     try:
-        found = model_findings(inspect(site, wants.model), expected_of(site.stack))
+        found = judge(site, min((card.memory_total for card in look.facts.cards if card.memory_total), default=None))
     except StackctlError as error:
         evidence = Evidence(f"ls {wants.model}", error.message)
         return (Finding("MODEL-UNREAD", "warning", error.message, (evidence,), host=site.name, section="model"),)
-    return tuple(replace(one, host=site.name, section="model") for one in found)
+    return found.findings
 
 
 def _unreachable(spec: HostSpec, error: StackctlError) -> Finding:
