@@ -20,9 +20,11 @@ from stackctl.cli_author import VERBS as AUTHOR_VERBS
 from stackctl.cli_bisect import bisect
 from stackctl.cli_check import VERBS as CHECK_VERBS
 from stackctl.cli_deploy import VERBS
+from stackctl.cli_doctor import VERBS as DOCTOR_VERBS
 from stackctl.cli_graph import VERBS as GRAPH_VERBS
 from stackctl.cli_import import VERBS as IMPORT_VERBS
 from stackctl.cli_init import VERBS as INIT_VERBS
+from stackctl.cli_lint import VERBS as LINT_VERBS
 from stackctl.cli_model import VERBS as MODEL_VERBS
 from stackctl.cli_patches import patches
 from stackctl.cli_rebase import VERBS as REBASE_VERBS
@@ -81,7 +83,7 @@ def test_verb(app: App, selection: Selection, name: str, url: str | None, concur
 
 for verb in (*AUTHOR_VERBS, *IMPORT_VERBS, *GRAPH_VERBS, *REBASE_VERBS):
     patches.add_command(verb)
-for verb in (*CHECK_VERBS, *VERBS, *INIT_VERBS, *MODEL_VERBS, patches, bisect):
+for verb in (*CHECK_VERBS, *LINT_VERBS, *VERBS, *DOCTOR_VERBS, *INIT_VERBS, *MODEL_VERBS, patches, bisect):
     cli.add_command(verb)
 
 
