@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from stackctl.core.doctor.points import TOPICS, Point, known, lanes, points
+from stackctl.core.doctor.points import TOPICS, Point, known, lanes, mebibytes, points
 from stackctl.core.doctor.values import Facts, Severity
 
 ABSENT = "(none)"
@@ -41,8 +41,16 @@ def _differing(then: Facts, now: Facts) -> Iterator[tuple[Point, str, str]]:
         if point.topic in ("python", "packages") and then.python.path != now.python.path:
             continue  # of two interpreters: the release names one of them
         before, after = was.get(point, missing), there.get(point, missing)
-        if before is not None and after is not None and before != after:
+        if before is not None and after is not None and before != after and not _alike(point, before, after):
             yield point, before, after
+
+
+def _alike(point: Point, before: str, after: str) -> bool:
+    """A kernel keeps a little more or less memory for itself, which may round another way: that is no other machine."""
+    if point.topic != "memory":
+        return False
+    was, there = mebibytes(before), mebibytes(after)
+    return abs(was - there) <= (1024 if max(was, there) > 4096 else 64)
 
 
 def _missing(point: Point, then: Facts, now: Facts) -> str | None:

@@ -167,10 +167,15 @@ def _unit(value: float | None, unit: str) -> str | None:
 
 
 def _gib(value: int | None) -> str | None:
-    """Rounded: a kernel keeps a little more or less for itself."""
     if value is None:
         return None
     return f"{round(value / GIB)} GiB" if value >= 4 * GIB else f"{round(value / GIB * 16) * 64} MiB"
+
+
+def mebibytes(text: str) -> int:
+    """Of a text as `_gib` writes it."""
+    number, unit = text.split(" ")
+    return int(number) * (1024 if unit == "GiB" else 1)
 
 
 def _limit(limit: Limit) -> str:

@@ -97,6 +97,22 @@ def test_what_one_look_did_not_see_is_no_difference() -> None:
     assert [one.what for one in changes(host(), lost)] == ["card 1: card"]
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "differs"),
+    [
+        (23.4, 23.6, False),  # rounds another way
+        (3.99, 4.01, False),
+        (64 / 1024, 0.0, False),
+        (0.5, 0.25, True),
+        (24.0, 16.0, True),
+        (4.2, 3.5, True),
+    ],
+)
+def test_memory_is_compared_as_large_as_modules_are(then: float, now: float, differs: bool) -> None:
+    one, other = (host(memory_total=int(value * (1 << 30))) for value in (then, now))
+    assert bool(changes(one, other)) is differs
+
+
 def test_a_card_that_is_gone_or_came_is_one_change() -> None:
     (gone,) = changes(host(), host(cards=(card(0),)))
     assert gone.what == "card 1: card" and gone.now == "(none)" and "GPU-00000001" in gone.then
