@@ -123,7 +123,7 @@ def _unreachable(spec: HostSpec, error: StackctlError) -> Finding:
     return Finding(
         "HOST-SILENT",
         "error",
-        f"nothing is known of {spec.name}: {error.message}",
+        error.message if error.message.startswith(spec.name) else f"{spec.name}: {error.message}",
         (Evidence(typed, error.message),),
         error.hint or "",
         spec.name,

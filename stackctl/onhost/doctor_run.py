@@ -85,12 +85,9 @@ def has_driver() -> bool:
 
 
 def programs(images: list[str], *, driver: bool, quick: bool = False) -> list[Program]:
-    """All that is asked, once; `images`: references to look up in docker, none on a host without it."""
+    """All that is asked, once; `images`: references to look up in docker, or `label=NAME=VALUE` to list by it."""
     nvidia = NVIDIA if driver else ()
-    looks = tuple(
-        Program(f"docker-image {image}", ("docker", "image", "inspect", "--format", LABELS, "--", image), 15.0)
-        for image in images
-    )
+    looks = tuple(Program(f"docker-image {image}", ("docker", "image", *_words(image)), 15.0) for image in images)
     if quick:
         return [one._replace(seconds=min(one.seconds, BRIEFLY)) for one in (*nvidia, *LASTING)]
     return [*nvidia, *LASTING, *PASSING, *looks]
@@ -98,6 +95,12 @@ def programs(images: list[str], *, driver: bool, quick: bool = False) -> list[Pr
 
 def found(program: str) -> str | None:
     return shutil.which(program, path=PATH)
+
+
+def _words(image: str) -> tuple[str, ...]:
+    if image.startswith("label="):
+        return ("ls", "--filter", image, "--format", "{{.Repository}}:{{.Tag}} {{.ID}}")
+    return ("inspect", "--format", LABELS, "--", image)
 
 
 def run_all(wanted: list[Program]) -> list[dict[str, Any]]:

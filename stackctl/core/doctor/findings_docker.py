@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from stackctl.core.doctor.values import Evidence, Finding, Look
 from stackctl.core.doctor.wanted import Wanted
 
-IMAGE, TREE = "io.stackctl.image", "io.stackctl.tree"
-
 
 def docker(look: Look, wanted: Wanted) -> Iterator[Finding]:
     if wanted.spec.runtime != "docker":
@@ -56,27 +54,26 @@ def toolkit(look: Look, wanted: Wanted) -> Iterator[Finding]:
 
 
 def images(look: Look, wanted: Wanted) -> Iterator[Finding]:
-    """`wanted.images`: references that end in the hash of their content, which our label repeats."""
     there = look.facts.docker
     if wanted.spec.runtime != "docker" or not there.installed or there.fault:
         return
     for image in wanted.images:
-        labels, key = there.images.get(image), image.rpartition(":")[2]
-        if labels is None:
+        if image.startswith("label=") and not there.ours:
             yield Finding(
-                "IMAGE-MISSING",
+                "IMAGE-NONE",
                 "info",
-                f"the image {image} is not there: a deploy brings it",
-                (Evidence(f"docker image inspect {image}", "No such image"),),
+                f"no image there carries the label of {wanted.stack}",
+                (Evidence(f"docker image ls --filter {image}", "none"),),
+                "An image of another name, or built by hand, is not known as one of this stack.",
                 section="runtime",
             )
-        elif labels.get(IMAGE) != key:
+        elif not image.startswith("label=") and image not in there.images:
             yield Finding(
-                "IMAGE-LABEL",
-                "error",
-                f"an image is called {image}, and its own label {IMAGE} is {labels.get(IMAGE, 'missing')}",
-                (Evidence(f"docker image inspect {image}", f"Labels: {dict(labels)}"),),
-                f"Remove it: docker image rm {image}; a deploy brings the right one.",
+                "IMAGE-BASE",
+                "info",
+                f"the image to build upon, {image}, is not there",
+                (Evidence(f"docker image inspect {image}", "No such image"),),
+                f"docker pull {image}",
                 section="runtime",
             )
 

@@ -9,6 +9,7 @@ from stackctl.core.doctor.values import Disk, Evidence, Finding, Listener, Look
 from stackctl.core.doctor.wanted import Wanted
 
 MIB, GIB = 1 << 20, 1 << 30
+UNSEEN = "a process of another user (who that is, root can see)"
 LOW = 10 * GIB  # for trees, logs and caches of compiled kernels
 SHM = 32 * GIB  # what the model's recipe wants for a container
 FILES = 65536  # sglang raises its own limit, up to the hard one only
@@ -106,19 +107,20 @@ def ports(look: Look, wanted: Wanted) -> Iterator[Finding]:
         one = by_port.get(port)
         if one is None or one.ours:
             continue
+        who = _who(one, look.facts.root)
         yield Finding(
             "PORT-STACK" if one.stack else "PORT-IN-USE",
             "error",
-            f"port {port}, of {whose}, is in use by {_who(one)}",
-            (Evidence(f"ss -ltnp 'sport = :{port}'", f"LISTEN {one.address}:{port} {_who(one)}"),),
+            f"port {port}, of {whose}, is in use by {who}",
+            (Evidence(f"ss -ltnp 'sport = :{port}'", f"LISTEN {one.address}:{port} {who}"),),
             f"stackctl stop {one.stack}" if one.stack else "End it, or choose another port in the stack.",
             section="ports",
         )
 
 
-def _who(one: Listener) -> str:
+def _who(one: Listener, root: bool) -> str:
     if not one.pid:
-        return "a process of another user (who that is, root can see)"
+        return "a process that even root does not see: of a container, or of the kernel" if root else UNSEEN
     stack = f" of stack {one.stack}" if one.stack else ""
     return f"pid {one.pid} ({one.user}){stack}: {one.command}"
 

@@ -123,16 +123,19 @@ def variables(look: Look, wanted: Wanted) -> Iterator[Finding]:
             "warning" if why else "info",
             f"{', '.join(whom)}: {name}={value} of the stack; "
             + (why or f"nccl.conf there says {conf[name]}, and loses"),
-            _seen(look, name, why),
+            _seen(look, wanted.stack, (name, value, why)),
             f"Correct it in the stack: env of the role, or hosts.{wanted.spec.name}.env.",
             section="links",
         )
 
 
-def _seen(look: Look, name: str, why: str) -> tuple[Evidence, ...]:
+def _seen(look: Look, stack: str, hit: tuple[str, str, str]) -> tuple[Evidence, ...]:
+    name, value, why = hit
     if not why:
         return (Evidence(_typed("/etc/nccl.conf", name), f"{name}={look.facts.nccl_conf[name]}"),)
-    return (Evidence("ls /sys/class/net", " ".join(look.facts.interfaces)),) if "IFNAME" in name else ()
+    if "IFNAME" in name:
+        return (Evidence("ls /sys/class/net", " ".join(look.facts.interfaces)),)
+    return (Evidence(f"stackctl config {stack} | grep {name}", f"{name}: {value}"),)
 
 
 def _of_stack(

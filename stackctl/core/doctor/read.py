@@ -153,6 +153,11 @@ def _docker(outputs: Mapping[str, Command]) -> Docker:
     if version is None or version.missing:
         return Docker()
     server, about = _object(version).get("Server") or {}, _object(info)
+    asked = {
+        name.partition(" ")[2]: command
+        for name, command in outputs.items()
+        if name.startswith("docker-image ") and command.ok
+    }
     fault = "" if server else _last(version) or "its daemon does not answer"
     return Docker(
         installed=True,
@@ -165,10 +170,17 @@ def _docker(outputs: Mapping[str, Command]) -> Docker:
         cgroup=" ".join(filter(None, (_string(about, "CgroupDriver"), _string(about, "CgroupVersion")))),
         toolkit=_toolkit(toolkit),
         images={
-            name.partition(" ")[2]: {key: str(value) for key, value in _object(command).items()}
-            for name, command in outputs.items()
-            if name.startswith("docker-image ") and command.ok
+            name: {key: str(value) for key, value in _object(command).items()}
+            for name, command in asked.items()
+            if not name.startswith("label=")
         },
+        ours=tuple(
+            line.strip()
+            for name, command in asked.items()
+            if name.startswith("label=")
+            for line in command.stdout.splitlines()
+            if line.strip()
+        ),
     )
 
 

@@ -26,7 +26,7 @@ def rows(facts: Facts) -> list[tuple[str, str]]:
         ("docker", _docker(facts)),
         (
             "disk",
-            ", ".join(f"{one.free // GIB} GiB free for {one.path}" for one in facts.disks if one.free is not None),
+            ", ".join(_disks(facts)),
         ),
         ("limits", _limits(facts)),
         ("clock", _clock(facts)),
@@ -118,6 +118,14 @@ def _docker(facts: Facts) -> str:
         return "installed, its daemon does not answer"
     toolkit = f", toolkit {docker.toolkit}" if docker.toolkit else ""
     return f"{docker.version}, runtimes {', '.join(docker.runtimes) or '?'}{toolkit}"
+
+
+def _disks(facts: Facts) -> Iterator[str]:
+    for one in facts.disks:
+        if one.path.startswith("/") and one.place != one.path:
+            yield f"no {one.path}"
+        elif one.free is not None:
+            yield f"{one.free // GIB} GiB free for {one.path}"
 
 
 def _limits(facts: Facts) -> str:

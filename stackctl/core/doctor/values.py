@@ -143,7 +143,8 @@ class Links:
 
 @dataclass(frozen=True)
 class Docker:
-    """`fault`: why its daemon does not answer. `image`: labels of the image asked for, None when it is not there."""
+    """`fault`: why its daemon does not answer. `images`: labels of those that were asked for by name and are there;
+    `ours`: those that carry the label of the stack."""
 
     installed: bool = False
     version: str | None = None
@@ -155,6 +156,7 @@ class Docker:
     cgroup: str = ""
     toolkit: str | None = None
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    ours: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

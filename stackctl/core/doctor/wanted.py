@@ -10,6 +10,7 @@ from stackctl.core.stack.ports import prometheus_port
 from stackctl.core.stack.resolved import HostSpec, Instance, PypiBase, ResolvedStack
 
 TORCH = "torch-cuda"  # not a distribution: the CUDA that torch was built for
+LABEL = "io.stackctl.stack"  # of every image that is built for a stack
 PACKAGES = (
     "sglang", "sglang-router", "torch", "triton", "transformers", "flashinfer-python", "sglang-kernel", "sgl-kernel",
     "nixl", "mooncake-transfer-engine", "nvidia-nccl-cu12", "nvidia-nccl-cu13",
@@ -22,7 +23,8 @@ class Wanted:
 
     `model`: a path that must be there; None when a recipe makes the model. `pins`: distribution -> version.
     `python`: the interpreter that hosts.H names; "" when stackctl makes one. `base`: sglang's version, when one is
-    pinned. `images`: what docker must have.
+    pinned. `images`: what docker is asked for: a reference, or
+    `label=NAME=VALUE`.
     """
 
     stack: str
@@ -70,7 +72,13 @@ def wanted(stack: ResolvedStack, host: str) -> Wanted:
         spec.python or "",
         _version(stack),
         stack.serve.module.split(".")[0] == "sglang",
+        _images(stack) if spec.runtime == "docker" else (),
     )
+
+
+def _images(stack: ResolvedStack) -> tuple[str, ...]:
+    base = (stack.image.from_,) if stack.image else ()
+    return (f"label={LABEL}={stack.name}", *base)
 
 
 def hosts_of(stack: ResolvedStack) -> tuple[str, ...]:

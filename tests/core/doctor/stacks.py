@@ -37,7 +37,7 @@ def wants(**changed: Any) -> Wanted:
     return replace(PROD, spec=replace(SPEC, **host), **changed)
 
 
-DOCKER = wants(host_runtime="docker", images=("stackctl/prod:abc",))
+DOCKER = wants(host_runtime="docker", images=("label=io.stackctl.stack=prod", "a/b:c"))
 DEMO = Wanted(
     "demo",
     HostSpec("local", "local"),

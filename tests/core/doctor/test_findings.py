@@ -75,6 +75,7 @@ def test_a_sound_host_has_no_findings() -> None:
     assert findings(plain(), PROD) == ()
 
 
+RUNS = Docker(True, "28", runtimes=("nvidia",))
 FIRES: list[tuple[str, str, Look, Wanted, str]] = [
     ("CARD-COUNT", "error", changed(lambda one: replace(one, cards=one.cards[:7])), wants(cards=(0, 1)), "8 cards, and the host has 7"),
     ("CARD-COUNT", "info", plain(), wants(host_gpu_count=4), "says 4 cards, and the host has 8"),
@@ -117,8 +118,8 @@ FIRES: list[tuple[str, str, Look, Wanted, str]] = [
     ("DOCKER-SILENT", "error", facts(docker=Docker(True, fault="permission denied")), DOCKER, "permission denied"),
     ("DOCKER-NO-CARDS", "error", facts(docker=Docker(True, "28", runtimes=("runc",))), DOCKER, "runtime `nvidia`"),
     ("TOOLKIT-MISSING", "warning", facts(docker=Docker(True, "28", runtimes=("nvidia",))), DOCKER, "nvidia-ctk"),
-    ("IMAGE-MISSING", "info", facts(docker=Docker(True, "28", runtimes=("nvidia",)), missing=()), DOCKER, "stackctl/prod:abc"),
-    ("IMAGE-LABEL", "error", facts(docker=Docker(True, "28", runtimes=("nvidia",), images={"stackctl/prod:abc": {}})), DOCKER, "missing"),
+    ("IMAGE-NONE", "info", facts(docker=replace(RUNS, images={"a/b:c": {}}), missing=()), DOCKER, "label of prod"),
+    ("IMAGE-BASE", "info", facts(docker=replace(RUNS, ours=("prod:1 f0",)), missing=()), DOCKER, "a/b:c, is not there"),
     ("DISK-FULL", "error", facts(disks=(Disk("~/.stackctl/prod", "/home", "ext4", GIB, MIB, 10**6),)), PROD, "only 1 MiB"),
     ("DISK-LOW", "warning", facts(disks=(Disk("~/.stackctl/prod", "/home", "ext4", GIB, 5 * GIB, 10**6),)), PROD, "5.0 GiB"),
     ("INODES-LOW", "warning", facts(disks=(Disk("~/.stackctl/prod", "/home", "ext4", GIB, 50 * GIB, 20),)), PROD, "20 files"),
@@ -128,6 +129,7 @@ FIRES: list[tuple[str, str, Look, Wanted, str]] = [
     ("LIMIT-MEMLOCK", "warning", facts(limits={"memlock": Limit(8 * MIB, 8 * MIB)}), PROD, "8 MiB"),
     ("PORT-IN-USE", "error", facts(ports=(Listener(30000, "0.0.0.0", 7, "eve", "nc -l 30000"),)), PROD, "port 30000, of prefill-0, is in use by pid 7 (eve): nc"),
     ("PORT-IN-USE", "error", facts(ports=(Listener(8998, "0.0.0.0"),)), PROD, "another user"),
+    ("PORT-IN-USE", "error", facts(root=True, ports=(Listener(8998, "0.0.0.0"),)), PROD, "of a container"),
     ("PORT-STACK", "error", facts(ports=(Listener(31000, "::", 7, "ops", "router", stack="test"),)), PROD, "of stack test"),
     ("CLOCK-SKEW", "warning", facts(clock=Clock(-7.3, 0.2, True)), PROD, "7.3 s behind"),
     ("CLOCK-FREE", "info", facts(clock=Clock(0.1, 0.2, False)), PROD, "nobody keeps"),
@@ -148,9 +150,8 @@ def test_a_finding_fires(id: str, severity: str, found: Look, wanted: Wanted, wo
     assert len(hits) == 1, findings(found, wanted)
     one = hits[0]
     assert words in one.message and one.host == wanted.spec.name
-    assert one.remedy or id == "IMAGE-MISSING"
+    assert one.remedy and one.evidence
     assert all(proof.command and proof.output for proof in one.evidence), one.evidence
-    assert one.evidence or id == "NCCL-ODD"
 
 
 QUIET: list[tuple[str, Look, Wanted]] = [
@@ -168,6 +169,7 @@ QUIET: list[tuple[str, Look, Wanted]] = [
     ("addresses passed through", links(iommu_type="identity"), PROD),
     ("variables that are right", facts(variables={"NCCL_P2P_LEVEL": "SYS", "UCX_TLS": "rc,cuda_copy", "NCCL_SOCKET_IFNAME": "eth"}), PROD),
     ("UCX told what not to use", facts(variables={"UCX_TLS": "^tcp"}), PROD),
+    ("docker with all that it needs", facts(docker=replace(RUNS, ours=("prod:1 f0",), images={"a/b:c": {}}), missing=()), DOCKER),
     ("docker on a host without it", facts(docker=Docker(True, fault="away")), PROD),
     ("a disk of the model that is full", facts(disks=(Disk("/models/V4", "/models/V4", "nfs4", GIB, 0, 0),)), PROD),
     ("our own port", facts(ports=(Listener(30000, "0.0.0.0", 7, "ops", "x", ours=True),)), PROD),

@@ -93,7 +93,9 @@ def test_docker() -> None:
     commands["docker-image a:1"] = command("docker-image a:1", '{"io.stackctl.image": "1"}\n')
     commands["docker-image b:2"] = command("docker-image b:2", stderr="No such image", code=1)
     commands["docker-image c:3"] = command("docker-image c:3", "null\n")
+    commands["docker-image label=x=y"] = command("docker-image label=x=y", "prod:1 f00d\nprod:2 beef\n")
     docker = look(commands).facts.docker
+    assert docker.ours == ("prod:1 f00d", "prod:2 beef")
     assert (docker.version, docker.fault, docker.runtimes, docker.toolkit) == (
         "28.2.2",
         "",
