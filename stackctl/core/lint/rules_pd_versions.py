@@ -1,7 +1,7 @@
 """Rules on disaggregated serving that hold in certain releases: refused combinations, known faults, reported hangs.
 
-A fault that a patch of the queue mends is told only for whole deployments, since a lone command does not say what is
-in the tree that will run it.
+A fault that a patch of the queue mends is told only for whole deployments, and of commands from elsewhere only as a
+note, since nobody knows what is in the image that will run them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stackctl.core.lint.asked import at_env, at_flag
+from stackctl.core.lint.asked import at_env, at_flag, patched, unpatched
 from stackctl.core.lint.pairs import pairs
 from stackctl.core.lint.setup import ModelView, Process, Setup
 from stackctl.core.lint.values import Hit, Rule
@@ -29,13 +29,13 @@ TIMEOUTS: Final = ("SGLANG_REQ_WAITING_TIMEOUT", "SGLANG_REQ_RUNNING_TIMEOUT")
 
 def _over_nixl(setup: Setup) -> list[Process]:
     """Both sides of a deployment that sends over nixl."""
-    sides = [side for pair in pairs(setup) for side in pair]
-    return list({side.id: side for side in sides if side.text(BACKEND) == "nixl"}.values())
+    both = [pair for pair in pairs(setup) if all(side.text(BACKEND) == "nixl" for side in pair)]
+    return list({side.id: side for pair in both for side in pair}.values())
 
 
 def _state(setup: Setup) -> Iterator[Hit]:
     patch = "pd/nixl-state-components"
-    if not setup.model.is_v4 or patch in setup.patches:
+    if not setup.model.is_v4 or patched(setup, "nixl-state-components"):
         return
     for process in _over_nixl(setup):
         yield Hit(
@@ -43,12 +43,13 @@ def _state(setup: Setup) -> Iterator[Hit]:
             "all of it has arrived",
             at_flag(process, BACKEND),
             f"add the patch {patch}; no setting avoids it",
+            unpatched(setup),
         )
 
 
 def _abort(setup: Setup) -> Iterator[Hit]:
     patch = "pd/nixl-abort-race"
-    if patch in setup.patches:
+    if patched(setup, "nixl-abort-race"):
         return
     for process in _over_nixl(setup):
         yield Hit(
@@ -56,6 +57,7 @@ def _abort(setup: Setup) -> Iterator[Hit]:
             "ones wait until they time out, while /health stays green",
             at_flag(process, BACKEND),
             f"add the patch {patch}, or take a base from 0.5.16 on",
+            unpatched(setup),
         )
 
 

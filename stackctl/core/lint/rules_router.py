@@ -27,9 +27,9 @@ S: Final = "https://github.com/sgl-project/sglang/"
 
 
 def _routers(setup: Setup) -> Iterator[Process]:
-    """The real router: mini-lb and others have options of their own."""
+    """The real router: mini-lb, and what starts engines too, have other options."""
     for process in setup.of_role("router"):
-        if process.module.startswith("sglang_router") and not process.on("mini-lb"):
+        if process.module == ROUTER and not process.on("mini-lb"):
             yield process
 
 

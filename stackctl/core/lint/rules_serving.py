@@ -125,6 +125,8 @@ def _crash_dump(setup: Setup) -> Iterator[Hit]:
                 at_flag(process, name),
                 "give a folder with room: the requests of the last five minutes are written there",
             )
+            if setup.stack is None:
+                return  # once for all commands of a file: they have no line in common
 
 
 RULES = (

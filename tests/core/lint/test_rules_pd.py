@@ -11,6 +11,7 @@ from stackctl.core.lint import rules_pd, rules_pd_layout, rules_pd_versions
 from stackctl.core.lint.setup import ModelView, Setup
 from stackctl.core.upstream.values import EnvVar, History
 from tests.core.lint.heard import Case, asked, judged
+from tests.core.lint.rows import STACK
 from tests.core.lint.setups import process, setup, table
 
 RULES = (*rules_pd.RULES, *rules_pd_layout.RULES, *rules_pd_versions.RULES)
@@ -159,6 +160,7 @@ CASES = [
         "disaggregation-transfer-backend@decode-0 disaggregation-transfer-backend@prefill-0",
         "may start before",
         "pd/nixl-state-components",
+        severity="info",
     ),
     pair("PD-NIXL-V4-STATE", NIXL, NIXL, version="0.5.14"),
     pair("PD-NIXL-V4-STATE", NIXL, NIXL, version="0.5.23"),
@@ -174,6 +176,7 @@ CASES = [
         "0.5.16",
         model=LLAMA,
         version="0.5.13.post1",
+        severity="info",
     ),
     pair("PD-NIXL-ABORT", NIXL, NIXL, version="0.5.12"),
     pair("PD-NIXL-ABORT", NIXL, NIXL, version="0.5.16"),
@@ -299,6 +302,18 @@ def test_variables_of_patches(prefill: dict[str, str], decode: dict[str, str], p
 
 def test_a_variable_that_the_tree_does_not_read_is_not_compared() -> None:
     judged(variables({INDEX: "bfloat16"}, {}), Case("PD-ENV", {}), RULES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fork"), [("PD-NIXL-V4-STATE", "mine/nixl-state-components"), ("PD-NIXL-ABORT", "mine/nixl-abort-race")]
+)
+def test_of_a_stack_the_patches_are_known(rule: str, fork: str) -> None:
+    made = replace(setup(prefill=NIXL, decode=NIXL), stack=STACK)
+    places = "disaggregation-transfer-backend@decode-0 disaggregation-transfer-backend@prefill-0"
+    judged(made, Case(rule, {}, places), RULES)
+    judged(replace(made, patches=frozenset([fork])), Case(rule, {}), RULES)
+    one_side = replace(setup(prefill=NIXL, decode=""), stack=STACK)
+    judged(one_side, Case(rule, {}), RULES)
 
 
 def test_several_decodes_are_told_apart() -> None:

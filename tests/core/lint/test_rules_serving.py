@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from stackctl.core.lint import rules_serving
 from stackctl.core.lint.setup import Card, ModelView
-from tests.core.lint.heard import Case, asked
-from tests.core.lint.setups import H200
+from tests.core.lint.heard import Case, asked, judged
+from tests.core.lint.rows import STACK
+from tests.core.lint.setups import H200, setup
 
 RULES = rules_serving.RULES
 OTHER = ModelView("/models/m")
@@ -83,3 +85,10 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_an_engine(case: Case) -> None:
     asked(case, RULES)
+
+
+def test_a_file_of_commands_is_told_once_and_a_stack_at_each_engine() -> None:
+    roles = {"prefill": "", "decode": ""}
+    asked(Case("CRASH-DUMP", roles, "crash-dump-folder@prefill-0", (), "info"), RULES)
+    places = "crash-dump-folder@prefill-0 crash-dump-folder@decode-0"
+    judged(replace(setup(**roles), stack=STACK), Case("CRASH-DUMP", {}, places, (), "info"), RULES)
