@@ -18,7 +18,7 @@ from stackctl.commands.site import Site, site_on
 from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.findings import findings, in_order
 from stackctl.core.doctor.hide import anonymous, without_secrets
-from stackctl.core.doctor.running import There
+from stackctl.core.doctor.there import There
 from stackctl.core.doctor.values import Evidence, Finding, HostReport, Look, Report
 from stackctl.core.doctor.wanted import PACKAGES, Wanted, hosts_of, wanted
 from stackctl.core.stack.resolved import HostSpec, ResolvedStack

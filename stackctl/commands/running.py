@@ -16,8 +16,8 @@ from stackctl.core.deploy.gate import expected
 from stackctl.core.deploy.record import RecordedLaunch
 from stackctl.core.deploy.values import Launch, Release
 from stackctl.core.doctor import running
-from stackctl.core.doctor.running import Planned, There, parse_answers
 from stackctl.core.doctor.saved import FILE, Saved, parse
+from stackctl.core.doctor.there import Planned, There, parse_answers, parse_containers
 from stackctl.core.doctor.values import Facts, Finding
 from stackctl.core.doctor.wanted import wanted
 from stackctl.core.render.launch import launches
@@ -39,9 +39,13 @@ def look_running(site: Site, facts: Facts) -> There:
 
 def _look(site: Site, facts: Facts) -> There:
     there = There(facts, site.look())
-    if asked := _asked(there):
-        said = site.ask("serving", {"launches": asked, "bound": BOUND}, timeout=PATIENCE)
-        there = replace(there, answers=parse_answers(said))
+    asked = _asked(there)
+    containers = sorted({one.container for one in facts.engines if one.container})
+    if asked or containers:
+        request = {"launches": asked, "bound": BOUND, "containers": containers}
+        said = site.ask("serving", request, timeout=PATIENCE + BOUND * len(containers))
+        answers, about = parse_answers(said["answers"]), parse_containers(said["containers"])
+        there = replace(there, answers=answers, containers=about)
     return replace(there, saved=_saved(site, there.state.served)) if there.state.served else there
 
 

@@ -4,8 +4,8 @@ The same comparison as the gate's: what an engine says of itself in /server_info
 differs leaves the host.
 
 argv[1] is a request in JSON: {root, launches: [{instance, role, ask, expect: {name: value}}], bound: seconds for one
-answer}; the answer is JSON on stdout, for each instance:
-{status, why, release, model, module, differs: [[name, there, wanted]..], workers: [url..] of a router}
+answer, containers: [ids of docker]}; the answer is JSON on stdout: {answers: {instance: {status, why, release, model,
+module, differs: [[name, there, wanted]..], workers: [url..] of a router}}, containers: {id: {name, image, labels}}}
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from stackctl.onhost import masks, probe
+from stackctl.onhost import doctor_run, masks, probe
 
+ABOUT = "{{.Name}}\n{{.Config.Image}}\n{{json .Config.Labels}}"
+INSPECT = ("docker", "inspect", "--type", "container", "--format", ABOUT, "--")
+LABELS = ("io.stackctl.", "org.opencontainers.image.")
 SHOWN = 300  # characters of an answer that is none
 
 
@@ -26,8 +29,22 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     launches, bound = request["launches"], float(request["bound"])
     with ThreadPoolExecutor(max(1, len(launches))) as pool:
         found = dict(pool.map(lambda one: (one["instance"], asked(one, bound)), launches))
+    containers = {one: about for one in request.get("containers", ()) if (about := container(one))}
     hide = masks.hider(Path(os.path.realpath(os.path.expanduser(request["root"])), "env"))
-    return dict(masks.hidden(found, hide))
+    return dict(masks.hidden({"answers": found, "containers": containers}, hide))
+
+
+def container(one: str) -> dict[str, Any] | None:
+    """Name, image and our own labels; None when docker does not tell."""
+    program = doctor_run.Program(
+        "container", ("docker", "inspect", "--type", "container", "--format", ABOUT, "--", one)
+    )
+    said = doctor_run.run(program)
+    if said["code"] != 0:
+        return None
+    name, image, labels = said["stdout"].strip().split("\n")
+    ours = {key: value for key, value in (json.loads(labels) or {}).items() if key.startswith(LABELS)}
+    return {"name": name.lstrip("/"), "image": image, "labels": ours}
 
 
 def asked(launch: dict[str, Any], bound: float) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from stackctl.core.deploy.bundle import NEEDS, bundle
 from stackctl.onhost import serving
+from tests.fakes import RepositoryTemplates
 
 INFO = {"tp_size": 4, "model_path": "/models/m", "api_key": "sk-very-secret", "weight_version": "r1"}
 
@@ -50,7 +54,9 @@ def launch(ask: str, role: str = "single", **expect: str) -> dict[str, Any]:
 
 
 def asked(root: Path, *launches: dict[str, Any]) -> dict[str, Any]:
-    return serving.main({"root": str(root), "launches": list(launches), "bound": 5.0})
+    said = serving.main({"root": str(root), "launches": list(launches), "bound": 5.0})
+    assert said["containers"] == {}
+    return dict(said["answers"])
 
 
 def test_an_engine_and_a_router(url: str, tmp_path: Path) -> None:
@@ -71,3 +77,16 @@ def test_nobody_and_no_engine(url: str, tmp_path: Path) -> None:
 def test_secrets_stay_there(url: str, tmp_path: Path) -> None:
     said = asked(tmp_path, launch(url, api_key="another"))
     assert said["single-0"]["differs"] == [["api_key", "***", "***"]] and "very-secret" not in json.dumps(said)
+
+
+def test_a_container_is_told_with_our_labels(tmp_path: Path) -> None:
+    docker = tmp_path / "docker"
+    labels = json.dumps({"io.stackctl.release": "r1", "maintainer": "somebody"})
+    docker.write_text(f"#!/bin/sh\n[ \"$7\" = c0ffee ] || exit 1\nprintf '%s\\n' /v4-decode-0 sglang:x '{labels}'\n")
+    docker.chmod(0o755)
+    needs = {one: RepositoryTemplates().onhost(f"{one}.py") for one in ("serving", *NEEDS["serving"])}
+    request = {"root": str(tmp_path), "launches": [], "bound": 1.0, "containers": ["c0ffee", "gone"]}
+    argv = [sys.executable, "-I", "-S", "-c", bundle("serving", needs), json.dumps(request)]
+    done = subprocess.run(argv, capture_output=True, check=True, timeout=30, env={"PATH": str(tmp_path)})
+    about = {"name": "v4-decode-0", "image": "sglang:x", "labels": {"io.stackctl.release": "r1"}}
+    assert json.loads(done.stdout) == {"answers": {}, "containers": {"c0ffee": about}}

@@ -18,7 +18,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "evidence": ("procs", "probe", "masks"),
     "installation": (),
     "facts": (),
-    "serving": ("probe", "masks"),
+    "serving": ("probe", "masks", "doctor_run"),
     "doctor": ("procs", "sockets", "masks", "doctor_files", "doctor_procs", "doctor_run"),
     "model": ("safetensors", "model_files", "model_hashes"),
 }

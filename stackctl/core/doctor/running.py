@@ -6,80 +6,15 @@ not tell is no finding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from stackctl.core.deploy.facts import HostFacts
 from stackctl.core.deploy.record import Record
-from stackctl.core.deploy.values import Launch
 from stackctl.core.doctor.arguments import differences, module_of
 from stackctl.core.doctor.drift import changes
-from stackctl.core.doctor.saved import Saved
-from stackctl.core.doctor.values import Engine, Evidence, Facts, Finding, Severity
+from stackctl.core.doctor.there import LABEL, Answer, Planned, There
+from stackctl.core.doctor.values import Engine, Evidence, Finding, Severity
 
 SHOWN = 12  # differences in one finding
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What the stack file says now for one host. `release` is empty when it could not be made, then `why` says why."""
-
-    stack: str
-    release: str
-    launches: tuple[Launch, ...]
-    ports: Mapping[int, str] = field(default_factory=dict)  # all that they listen on -> instance
-    trees: tuple[str, ...] = ()
-    variant: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What answers at the address of an instance. `status` 0: nobody; `differs`: of /server_info, as the gate does."""
-
-    status: int = 0
-    why: str = ""
-    release: str = ""
-    model: str = ""
-    module: str = ""
-    differs: tuple[tuple[str, object, object], ...] = ()
-    workers: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class There:
-    """`state`: of the folder of the stack on the host; `answers`: by instance; `saved`: moments of what serves."""
-
-    facts: Facts
-    state: HostFacts
-    answers: Mapping[str, Answer] = field(default_factory=dict)
-    saved: tuple[Saved, ...] = ()
-    fault: str = ""  # why the folder could not be read
-
-    @property
-    def record(self) -> Record | None:
-        """Of the release that serves."""
-        return self.state.records.get(self.state.served) if self.state.served else None
-
-    def engine(self, instance: str) -> Engine | None:
-        return next((one for one in self.facts.engines if one.ours and one.instance == instance), None)
-
-
-def parse_answers(said: Mapping[str, Any]) -> dict[str, Answer]:
-    """Of onhost/serving.py."""
-    return {
-        name: Answer(
-            one["status"],
-            one["why"],
-            one["release"],
-            one["model"],
-            one["module"],
-            tuple((key, there, wanted) for key, there, wanted in one["differs"]),
-            tuple(one["workers"]),
-        )
-        for name, one in said.items()
-    }
 
 
 def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
@@ -91,16 +26,26 @@ def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
     if there.state.cutover:
         return (_finding("RUNS-CUTOVER", "info", "a cut-over goes on here: what runs is about to change", (), ""),)
     if record is None:
-        return (*_nothing(planned, there), *_strays(planned, there), *_foreign(planned, there))
+        return (
+            *_nothing(planned, there),
+            *_strays(planned, there),
+            *_foreign(planned, there),
+            *_labelled(planned, there),
+        )
     return (
         *_serving(planned, there, record),
         *_gone(planned, there, record),
         *_arguments(planned, there, record),
         *_answers(planned, there, record),
-        *_strays(planned, there),
-        *_foreign(planned, there),
+        *_others(planned, there),
         *_drift(planned, there),
     )
+
+
+def _others(planned: Planned, there: There) -> Iterator[Finding]:
+    yield from _strays(planned, there)
+    yield from _foreign(planned, there)
+    yield from _labelled(planned, there)
 
 
 def _drift(planned: Planned, there: There) -> Iterator[Finding]:
@@ -254,12 +199,26 @@ def _foreign(planned: Planned, there: There) -> Iterator[Finding]:
         who = f"of the stack {engine.stack}" if engine.stack else "that stackctl did not start"
         message = f"port {listener.port} of {instance} is served by an engine {who}: pid {engine.pid}{place}"
         evidence = [Evidence(f"tr '\\0' ' ' </proc/{engine.pid}/cmdline", " ".join(engine.argv))]
+        if container := there.containers.get(engine.container):
+            evidence.append(Evidence(f"docker inspect {engine.container}", str(container)))
         launch = next((one for one in planned.launches if one.port == listener.port), None)
         if launch is not None and module_of(engine.argv):
             rows = differences(engine.argv, launch.argv)
             evidence.append(Evidence(f"{instance} as the stack says it", _rows(rows) or "the same arguments"))
         remedy = "stackctl ends no process that is not its own: stop it, or give the stack another port."
         yield _finding("RUNS-BY-HAND", "warning", message, tuple(evidence), remedy)
+
+
+def _labelled(planned: Planned, there: There) -> Iterator[Finding]:
+    """Containers that say they are of this stack: which release and image they are by their labels."""
+    for id, container in there.containers.items():
+        if container.labels.get(f"{LABEL}stack") == planned.stack:
+            release = container.labels.get(f"{LABEL}release", "")
+            differs = bool(planned.release) and release != planned.release
+            message = f"the container {container.name} is labelled as release {release or '(none)'} of {planned.stack}"
+            more = f", the stack file says {planned.release} now" if differs else ""
+            evidence = (Evidence(f"docker inspect {id}", str(container)),)
+            yield _finding("RUNS-CONTAINER", "warning" if differs else "info", message + more, evidence, "")
 
 
 def _rows(rows: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ import pytest
 from stackctl.core.deploy.facts import Seen
 from stackctl.core.deploy.record import Record
 from stackctl.core.doctor.arguments import differences
-from stackctl.core.doctor.running import Answer, Planned, There, findings, parse_answers
+from stackctl.core.doctor.running import findings
+from stackctl.core.doctor.there import Answer, Container, Planned, There, parse_answers, parse_containers
 from stackctl.core.doctor.values import Finding, Listener
 from tests.core.deploy.releases import NEW, OLD, facts, last, record, release, running
 from tests.core.doctor.hosts import engine, host
@@ -147,10 +148,23 @@ def test_an_engine_that_was_started_by_hand_on_our_port() -> None:
     assert "port 30300 of decode-0" in found[1].message and "container deadbeef1234" in found[1].message
     assert found[1].evidence[1].output == "--mem-fraction-static 0.9 is not in the stack"
     same = replace(foreign, argv=argv[:-2], stack="other")
-    (_, other) = findings(PLANNED, There(host(engines=(same,), ports=on), facts()))
-    assert other.evidence[1].output == "the same arguments" and "of the stack other" in other.message
+    box = {"deadbeef1234": Container("box", "sglang:x")}
+    (_, other) = findings(PLANNED, There(host(engines=(same,), ports=on), facts(), containers=box))
+    assert other.evidence[1].output == "box of image sglang:x, without a label of stackctl"
+    assert other.evidence[2].output == "the same arguments" and "of the stack other" in other.message
     nginx = There(host(ports=(Listener(30300, "0.0.0.0", 5, "root", "nginx"),)), facts())
     assert told(findings(PLANNED, nginx)) == [("RUNS-NOTHING", "info")]  # the section of ports says so
+
+
+@pytest.mark.parametrize(("release", "severity"), [(NEW, "info"), (OLD, "warning"), ("", "warning")])
+def test_a_container_of_this_stack_says_its_release(release: str, severity: str) -> None:
+    labels = {"io.stackctl.stack": "main", **({"io.stackctl.release": release} if release else {})}
+    about = parse_containers({"c0ffee": {"name": "main-decode-0", "image": "sglang:x", "labels": labels}})
+    about["other"] = Container("other", "vllm:y", {"io.stackctl.stack": "another"})
+    (_, found) = findings(PLANNED, There(host(), facts(), containers=about))
+    assert told([found]) == [("RUNS-CONTAINER", severity)]
+    assert "main-decode-0 of image sglang:x, io.stackctl." in found.evidence[0].output
+    assert "without a label of stackctl" in str(Container("x", "y"))
 
 
 def test_many_differences_are_cut() -> None:
