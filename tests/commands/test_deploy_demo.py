@@ -77,6 +77,17 @@ def test_it_serves_varies_rolls_back_and_leaves_nothing(demo: Demo) -> None:
     assert demo.processes() == []
 
 
+def test_doctor_knows_what_the_deploy_saved(demo: Demo) -> None:
+    plain = demo.deploy()
+    saved = demo.home / ".stackctl" / "demo" / "facts.jsonl"
+    assert json.loads(saved.read_text())["release"] == plain["release"]
+    (host,) = json.loads(demo.run("doctor", "demo", "--json").stdout)["hosts"]
+    said = {one["id"]: one for one in host["findings"] if one["section"] in ("running", "drift")}
+    assert list(said) == ["RUNS-RELEASE"] and "as the stack file says" in said["RUNS-RELEASE"]["message"]
+    since = demo.run("doctor", "demo", "--since", str(plain["release"]), "--exit-code")
+    assert since.returncode == 0 and "local: as it was since the deploy of" in since.stdout
+
+
 def test_json_changes_nothing_without_yes(demo: Demo) -> None:
     assert demo.run("deploy", "demo", "--json").returncode == 2
     plan = demo.run("deploy", "demo", "--json", "-n")
