@@ -17,7 +17,7 @@ from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
 from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.findings import findings, in_order
-from stackctl.core.doctor.hide import anonymous, without_secrets
+from stackctl.core.doctor.hide import anonymous, harmless, without_secrets
 from stackctl.core.doctor.there import There
 from stackctl.core.doctor.values import Evidence, Finding, HostReport, Look, Report
 from stackctl.core.doctor.wanted import PACKAGES, Wanted, hosts_of, wanted
@@ -47,7 +47,7 @@ def doctor(ports: Ports, request: DoctorRequest) -> Report:
     there = {one.report.name: one.there for one in seen if one.there is not None}
     running = running_findings(ports, request.selection, stack, there)
     hosts = tuple(one.report if one.there is None else _with(one.report, running[one.report.name]) for one in seen)
-    report = Report(stack.name, hosts, when, version("stackctl"))
+    report = harmless(Report(stack.name, hosts, when, version("stackctl")))
     values = [value for name in stack.secrets if (value := ports.who.env(name))]
     report = without_secrets(report, values)
     return anonymous(report) if request.anonymous else report

@@ -137,7 +137,14 @@ def test_values_of_secrets_are_blackened() -> None:
 
 
 def test_a_report_without_names() -> None:
-    port = {"port": 30000, "address": "10.1.2.3", "pid": 7, "user": "evelyn", "command": "/home/evelyn/bin/nc", "ours": False}
+    port = {
+        "port": 30000,
+        "address": "10.1.2.3",
+        "pid": 7,
+        "user": "evelyn",
+        "command": "/home/evelyn/bin/nc",
+        "ours": False,
+    }
     hosts = RecordedHosts(gpu1=said(listeners=[port]), gpu2=NEVER)
     text = report_text(look(hosts, SPREAD, anonymous=True))
     for word in ("gpu1", "gpu2", "example", "evelyn", "ops@", "10.1.2.3", "192.168.1.1", "GPU-00000000-1111"):

@@ -38,9 +38,10 @@ def lost(look: Look, wanted: Wanted) -> Iterator[Finding]:
     for card in look.facts.cards:
         if card.fault and wanted.has_cards:
             name = f"card {card.index}" if card.index >= 0 else "the card"
+            matters = card.index < 0 or not wanted.cards or card.index in wanted.cards
             yield Finding(
                 "CARD-LOST",
-                "error",
+                "error" if matters else "warning",
                 f"{name} at {card.bus_id} does not answer: {card.fault}",
                 (look.evidence("nvidia-smi", f"{card.bus_id}: {card.fault}"),),
                 "Reboot; if it comes back, look at power, riser and seat of that card, and at its Xid lines.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stackctl.core.doctor.values import Finding, Look
+from stackctl.core.doctor.values import Evidence, Finding, Look
 from stackctl.core.doctor.wanted import TORCH, Wanted
 
 # https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
@@ -19,7 +19,8 @@ def driver(look: Look, wanted: Wanted) -> Iterator[Finding]:
     facts = look.facts
     if not wanted.has_cards or (facts.cards and not facts.driver.fault):
         return
-    fault, evidence = facts.driver.fault, look.evidence("nvidia-smi")
+    fault = facts.driver.fault
+    evidence = look.evidence("nvidia-smi", *([fault] if fault else []))
     if not facts.driver.installed:
         yield Finding(
             "DRIVER-MISSING",
@@ -27,6 +28,14 @@ def driver(look: Look, wanted: Wanted) -> Iterator[Finding]:
             "nvidia-smi is not installed, so there is no driver for the cards that the stack names",
             (look.evidence("nvidia-smi", "not found on $PATH"),),
             "Install NVIDIA's driver (580 or newer for CUDA 13), or give hosts.H.gpus to another host.",
+        )
+    elif not facts.driver.module and not fault.lower().startswith("no devices"):
+        yield Finding(
+            "DRIVER-UNLOADED",
+            "error",
+            "the driver is installed, and the kernel has not loaded it",
+            (Evidence("cat /proc/driver/nvidia/version", "No such file or directory"),),
+            "sudo modprobe nvidia; when it refuses, the module must be built for this kernel (dkms status).",
         )
     elif "version mismatch" in fault.lower():
         yield Finding(
@@ -36,7 +45,7 @@ def driver(look: Look, wanted: Wanted) -> Iterator[Finding]:
             (evidence,),
             "Reboot, or stop all that uses the cards and load the module anew. Keep unattended upgrades off it.",
         )
-    elif fault:
+    elif fault and not fault.lower().startswith("no devices"):
         yield Finding(
             "DRIVER-SILENT",
             "error",

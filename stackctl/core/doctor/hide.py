@@ -1,4 +1,5 @@
-"""Takes words out of a report: values of secrets always, names of machines and people when asked."""
+"""Takes out of a report what must not be shown: values of secrets and what a terminal would act upon always, names of
+machines and people when asked."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from stackctl.core.doctor.values import HostReport, Report
 T = TypeVar("T")
 SHORTEST = 4  # characters of a secret that is hidden: a shorter one would blacken every number
 HIDDEN = "***"
+ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SYSTEM = {"root", "nobody", "daemon", "www-data", "systemd", "messagebus", "user", "local", "localhost", "?", ""}
 HOME = re.compile(r"(/home/|/Users/)([^/\s\"':,]+)")
 ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0\b)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)")
@@ -26,6 +28,11 @@ def without_secrets(report: Report, values: Collection[str]) -> Report:
         return report
     pattern = re.compile("|".join(map(re.escape, long)))
     return _mapped(report, lambda text: pattern.sub(HIDDEN, text))
+
+
+def harmless(report: Report) -> Report:
+    """With what a terminal would act upon made visible: a host may be hostile, and so may a name of a process."""
+    return _mapped(report, lambda text: ACTS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n")))
 
 
 def anonymous(report: Report) -> Report:
