@@ -83,6 +83,10 @@ class LintCommandResult:
     strict: bool = False
 
     @property
+    def engines(self) -> int:
+        return sum(not one.id.startswith("router") for one in self.launches)
+
+    @property
     def exit(self) -> int:
         """2 for errors (and warnings, when strict), 1 when the stack was refused, as check and init do."""
         bad = ("error", "warning") if self.strict else ("error",)
@@ -101,7 +105,7 @@ def lint_command(ports: Ports, request: LintCommandRequest) -> LintCommandResult
     told = tuple(one for one in found if one.module != DIFFUSION)
     if not told:
         raise _nothing(source, found)
-    read = readings(told, Ground(base.upstream, base.history, card, _model(request.model)))
+    read = readings(told, Ground(base.upstream, base.history, card, model_meant(ports, request.model)))
     result = LintCommandResult(
         source=source,
         base=base.told,
@@ -157,9 +161,13 @@ def _card(text: str | None) -> Card | None:
     return card
 
 
-def _model(text: str | None) -> ModelView | None:
+def model_meant(ports: Ports, text: str | None) -> ModelView | None:
+    """A folder of this machine is looked into; anything else is a name, or words."""
     if text is None:
         return None
+    if ports.files.is_dir(posixpath.join(ports.files.cwd(), text)):
+        with folder_here(ports, text) as (_, found):
+            return view_of(found)
     view = model_of_name(text)
     return view if view.family or " " not in text else model_of_words(text)
 

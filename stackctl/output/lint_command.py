@@ -27,7 +27,7 @@ def show_lint_command(console: Console, result: LintCommandResult) -> None:
         for one in result.findings:
             _pointed(prose, result.line, one)
     else:
-        show_findings(prose, result.findings, len(result.launches))
+        show_findings(prose, result.findings, result.engines)
     _silences(prose, result)
     if result.refused:
         prose.error(InvalidFile(result.refused, "no stack was made of it: a stack cannot say this"))

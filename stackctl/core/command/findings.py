@@ -16,6 +16,7 @@ from stackctl.errors import Where
 OF_NAMES = frozenset(
     ("FLAG-UNKNOWN", "FLAG-REMOVED", "FLAG-AMBIGUOUS", "FLAG-ABBREV", "FLAG-DEPRECATED", "FOREIGN-FLAG")
 )
+OF_VARIABLES = frozenset(("ENV-UNKNOWN", "ENV-DEPRECATED", "ENV-DROPPED"))  # of their names, whatever they are set to
 OF_OPTIONS = OF_NAMES | {"CHOICE", "VALUE-DEPRECATED"}
 KEYS = {**SAME, "port": "port", "gpus": "base-gpu-id", "bootstrap_port": "disaggregation-bootstrap-port"}
 
@@ -27,7 +28,7 @@ def findings(reading: Reading, rules: Sequence[Rule]) -> list[Finding]:
     groups: dict[tuple[object, ...], tuple[Fired, Spot, list[str]]] = {}
     for setup, one in [*((reading.sure, one) for one in sure), *((reading.whole, one) for one in perhaps)]:
         spot = _spot(one.hit.place, setup, reading)
-        same = (one.rule.id, one.severity, one.hit.message, one.hit.hint, spot.where)
+        same = (one.rule.id, one.severity, one.hit.message, one.hit.hint, spot.where if spot.key else None)
         _, _, instances = groups.setdefault(same, (one, spot, []))
         if one.hit.place.instance and one.hit.place.instance not in instances:
             instances.append(one.hit.place.instance)
@@ -53,7 +54,9 @@ def _may_be_said(fired: Fired, reading: Reading) -> bool:
 
 
 def _is_of_a_maybe(fired: Fired, reading: Reading) -> bool:
-    """Whether it is about the writing of an option that is there under a condition."""
+    """Whether it is about the writing of an option that is there under a condition, or of a variable's name."""
+    if fired.rule.id in OF_VARIABLES:
+        return any(fired.hit.place.name not in one.env for one in _concerned(fired.hit.place, reading.sure))
     if fired.rule.id not in OF_OPTIONS or fired.hit.place.kind != "flag":
         return False
     for process in _concerned(fired.hit.place, reading.whole):

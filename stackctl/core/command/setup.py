@@ -117,7 +117,7 @@ def _made(launch: Launch, role: ProcessRole, index: int, ground: Ground) -> _Mad
         argv=tuple(one.text for one in launch.args),
         options=whole_options,
         left=whole_left,
-        env=known_env,
+        env={name: one.text for name, one in launch.env.items()},
         host=_host(launch),
         card=None if launch.is_router else ground.card,
         table=table,
@@ -125,7 +125,7 @@ def _made(launch: Launch, role: ProcessRole, index: int, ground: Ground) -> _Mad
     )
     whole = replace(whole, gpus=_gpus(whole, launch))
     kept = tuple(word for word in left if not any(one.is_hole and one.text == word for one in surely))
-    sure = replace(whole, argv=tuple(one.text for one in surely), options=masked, left=kept)
+    sure = replace(whole, argv=tuple(one.text for one in surely), options=masked, left=kept, env=known_env)
     return _Made(sure, whole, silenced, unknown, is_open)
 
 

@@ -225,7 +225,7 @@ class _Writer:
             yield f"host: {self._engines[0].host}"
             yield f"port: {port}                      # of no command: two engines need a router in front"
             return
-        told = [int(port) for port in re.findall(r":(\d{2,5})\b", " ".join(router.keys.values()))]
+        told = [int(port) for port in re.findall(r":(\d{1,5})\b", " ".join(router.keys.values()))]
         strangers = sorted(set(told) - {one.port for one in self._engines})
         if strangers:
             ports = ", ".join(map(str, strangers))

@@ -49,7 +49,7 @@ class Word:
     @property
     def is_hole(self) -> bool:
         """Nothing of it is known: it may be no word, or many."""
-        return self.unknown == (self.text,)
+        return bool(self.unknown) and "".join(self.unknown) == self.text
 
 
 @dataclass(frozen=True)
