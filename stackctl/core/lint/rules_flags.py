@@ -14,8 +14,10 @@ from stackctl.core.lint.near import did_you_mean
 from stackctl.core.lint.setup import Option, Process, Setup
 from stackctl.core.lint.values import Hit, Place, Rule, Severity
 from stackctl.core.lint.wording import engine, instead, life, listed
+from stackctl.core.upstream.values import Flag
 
 Kind = Literal["removed", "foreign", "ambiguous", "unknown", "abbreviated", "known"]
+WITHOUT_EFFECT = "DeprecatedAction"
 USUAL = ("--tp", "--dp")  # everybody writes these, and they were unique in every release
 
 
@@ -95,9 +97,14 @@ def _deprecated(setup: Setup) -> Iterator[Hit]:
     for process, option in tabled(setup):
         if option.flag is None or not option.flag.deprecated or kind_of(setup, option) == "removed":
             continue
-        use = option.flag.use
-        hint = (f"write {use}" if use.startswith("--") else use) if use else ""
-        yield Hit(f"{option.word} is deprecated in {engine(setup)}", flag_place(process, option), hint)
+        message = f"{option.word} is deprecated in {engine(setup)}"
+        yield Hit(message, flag_place(process, option), _not_any_more(option.flag))
+
+
+def _not_any_more(flag: Flag) -> str:
+    if flag.use:
+        return f"write {flag.use}" if flag.use.startswith("--") else flag.use
+    return "it does nothing any more: leave it out" if flag.action == WITHOUT_EFFECT else ""
 
 
 def _foreign(setup: Setup) -> Iterator[Hit]:

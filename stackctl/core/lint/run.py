@@ -20,8 +20,9 @@ KNOWS_MORE = {  # a rule that knows the model -> what it says better, of the sam
     "PARSER-FORCES-ENCODING": ("CHOICE", "PARSER-PAIR"),
     "DSV4-KV": ("CHOICE",),
     "DSV4-ATTN": ("CHOICE",),
-    "SM120-FP4-INDEXER": ("FLAG-DEPRECATED",),
+    "PD-KV-DTYPE": ("DSV4-KV",),
 }
+RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
 SAME = {  # keys of a stack file -> the flag that is made of them
     "serve.tool_call_parser": "tool-call-parser",
     "serve.reasoning_parser": "reasoning-parser",
@@ -85,19 +86,19 @@ def _failed(rule: Rule, error: Exception) -> Fired:
 
 def _settled(heard: Sequence[Fired]) -> Iterator[Fired]:
     too_old = any(fired.rule.id == TOO_OLD for fired in heard)
-    spoken = {(fired.rule.id, _subject(fired.hit.place)) for fired in heard}
     for fired in heard:
-        name, subject = fired.rule.id, _subject(fired.hit.place)
+        name = fired.rule.id
         if too_old and name != TOO_OLD and name.startswith(OF_THE_MODEL):
             continue
-        if any(name in worse and _heard(better, subject, spoken) for better, worse in KNOWS_MORE.items()):
-            continue
-        yield fired
+        better = [rule for rule, worse in KNOWS_MORE.items() if name in worse]
+        if not any(other.rule.id in better and _instead_of(other, fired) for other in heard):
+            yield fired
 
 
-def _heard(rule: str, subject: tuple[str, str | None], spoken: set[tuple[str, tuple[str, str | None]]]) -> bool:
-    """Of this process, or of all."""
-    return (rule, subject) in spoken or (rule, (subject[0], None)) in spoken
+def _instead_of(other: Fired, fired: Fired) -> bool:
+    """Whether the other is about the same value, of this process or of all, and not milder."""
+    (theirs, whose), (ours, whom) = _subject(other.hit.place), _subject(fired.hit.place)
+    return theirs == ours and whose in (whom, None) and RANK[other.severity] >= RANK[fired.severity]
 
 
 def _subject(place: Place) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from stackctl.core.lint.from_stack import setup_of
 from stackctl.core.lint.places import located
 from stackctl.core.lint.run import Fired, run
 from stackctl.core.lint.setup import Setup
-from stackctl.core.lint.values import Finding, Hit, Place, Rule
+from stackctl.core.lint.values import Finding, Hit, Place, Rule, Severity
 from stackctl.core.upstream.values import History
 from tests.core.lint.setups import table
 from tests.workspaces import ports_of
@@ -170,8 +170,8 @@ def test_a_rule_that_breaks_is_a_finding_and_hides_nothing() -> None:
 
 
 def test_what_a_better_rule_says_is_said_once() -> None:
-    def named(id: str, place: Place) -> Rule:
-        return rule(Hit(id, place), id=id)
+    def named(id: str, place: Place, severity: Severity | None = None) -> Rule:
+        return rule(Hit(id, place, severity=severity), id=id)
 
     key, flag = Place("key", "serve.tool_call_parser"), Place("flag", "tool-call-parser", "decode-0")
     given = setup()
@@ -180,6 +180,8 @@ def test_what_a_better_rule_says_is_said_once() -> None:
         "CHOICE",
         "PARSER-PAIR",
     ]
+    milder = [named("CHOICE", flag), named("PARSER-PAIR", key, "info")]
+    assert _ids(run(given, milder)) == ["CHOICE", "PARSER-PAIR"]
     old = [named(id, flag) for id in ("SM120-DSV4-VERSION", "DSV4-VERSION", "NVFP4-CUTLASS-CLAMP", "CHOICE")]
     assert _ids(run(given, old)) == ["DSV4-VERSION", "CHOICE"]
 

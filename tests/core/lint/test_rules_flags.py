@@ -154,6 +154,10 @@ def test_deprecated_says_what_to_write_and_ends_with_its_release() -> None:
     assert [rule for rule, _, _ in hits("--cuda-graph-max-bs 8", "0.5.12")] == []
     assert [rule for rule, _, _ in hits("--enable-dp-attention", "0.5.15")] == []
     assert [rule for rule, _, _ in hits("--enable-dp-attention", "0.5.23")] == ["FLAG-DEPRECATED"]
+    idle = Flag(("--idle",), "idle", 0, deprecated=True, action="DeprecatedAction")
+    assert told(_of(Upstream("sglang", "0.5.15", "argparse", (idle,)), "--idle")) == [
+        ("FLAG-DEPRECATED", "--idle is deprecated in sglang 0.5.15", "it does nothing any more: leave it out")
+    ]
     flag = Flag(("--old",), "old", 0, deprecated=True, use="--new")
     assert told(_of(Upstream("sglang", "0.5.15", "argparse", (flag,)), "--old")) == [
         ("FLAG-DEPRECATED", "--old is deprecated in sglang 0.5.15", "write --new")
