@@ -40,6 +40,8 @@ def matches(word: str, table: Upstream) -> tuple[Match, tuple[str, ...]]:
     """How the parser finds an option string (without `=value`), and which ones it could be."""
     if word in table.by_name:
         return "exact", (word,)
+    if not table.abbreviations:
+        return "unknown", ()
     hits = tuple(name for flag in table.flags for name in flag.names if name.startswith(word))
     if word.startswith("--") and len(hits) == 1:
         return "prefix", hits
