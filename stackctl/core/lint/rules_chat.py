@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackctl.core.lint.asked import at_flag
+from stackctl.core.lint.evidence import source
 from stackctl.core.lint.prompt import ENCODERS, FORCED, decides, encoder_of, generation, known, renderer
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
@@ -21,10 +22,9 @@ PAIRS: Final = {  # the encoder of a model -> tool-call parser, reasoning parser
     "dsv41": ("deepseekv41", "deepseek-v41"),
 }
 CONFUSED: Final = ("dsv4", "dsv41", "dsv32")  # generations of one maker, whose names are taken for each other
-S: Final = "https://github.com/sgl-project/sglang/"
-SERVING_CHAT: Final = f"{S}blob/v0.5.15/python/sglang/srt/entrypoints/openai/serving_chat.py#L291"
-ENCODING: Final = f"{S}blob/v0.5.23/python/sglang/srt/entrypoints/openai/chat_encoding.py"
-REASONING_PARSERS: Final = f"{S}blob/v0.5.15/python/sglang/srt/parser/reasoning_parser.py#L1080"
+SERVING_CHAT: Final = source("0.5.15", "srt/entrypoints/openai/serving_chat.py#L291")
+ENCODING: Final = source("0.5.23", "srt/entrypoints/openai/chat_encoding.py")
+REASONING_PARSERS: Final = source("0.5.15", "srt/parser/reasoning_parser.py#L1080")
 
 
 def _template_ignored(setup: Setup) -> Iterator[Hit]:
@@ -142,8 +142,8 @@ RULES = (
         "A built-in name (chatml, llama-2 …) or a .json file is taken before parser and architecture are asked. A "
         ".jinja file is not.",
         (
-            f"{S}blob/v0.5.15/python/sglang/srt/entrypoints/openai/serving_chat.py#L708",
-            f"{S}blob/v0.5.15/python/sglang/srt/managers/template_manager.py",
+            source("0.5.15", "srt/entrypoints/openai/serving_chat.py#L708"),
+            source("0.5.15", "srt/managers/template_manager.py"),
         ),
     ),
     Rule(
@@ -162,6 +162,6 @@ RULES = (
         "tool-call and reasoning parser that do not belong together",
         "Tool-call parsers are spelled without a hyphen (deepseekv4), reasoning parsers with one (deepseek-v4). "
         "The class of deepseek-v4 is that of deepseek-v3 up to 0.5.16 and its own from 0.5.17 on.",
-        (REASONING_PARSERS, f"{S}blob/v0.5.15/python/sglang/srt/function_call/function_call_parser.py"),
+        (REASONING_PARSERS, source("0.5.15", "srt/function_call/function_call_parser.py")),
     ),
 )

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from stackctl.core.lint.asked import at_env, at_flag
+from stackctl.core.lint.evidence import source
 from stackctl.core.lint.pairs import called
 from stackctl.core.lint.ports import Claim, claims
 from stackctl.core.lint.setup import Process, Setup
@@ -19,7 +20,6 @@ from stackctl.core.lint.values import Hit, Place, Rule
 GIB: Final = 1 << 30
 SHM: Final = 32 * GIB
 FULL: Final = 0.95  # of a card's memory that two engines may take together
-S: Final = "https://github.com/sgl-project/sglang/"
 NCCL: Final = "https://github.com/NVIDIA/nccl/"
 
 
@@ -49,7 +49,7 @@ def _ports(setup: Setup) -> Iterator[Hit]:
                     (mine, theirs, one, two) if _says(mine, theirs) else (theirs, mine, two, one)
                 )
                 yield Hit(
-                    f"{called(setup, whose)}'s {last} and {called(setup, other)}'s {first} are on one machine",
+                    f"{called(setup, whose)}'s {last} and {called(setup, other)}'s {first} collide",
                     at_flag(whose, last.flag),
                     last.remedy,
                 )
@@ -136,6 +136,23 @@ def _placed(process: Process) -> Place:
     )
 
 
+def _count(setup: Setup) -> Iterator[Hit]:
+    """Against the visible cards; a host's number counts only where a stack says it, as a command may be for several."""
+    for process in setup.engines:
+        visible = process.env.get("CUDA_VISIBLE_DEVICES")
+        stated = process.card.count if process.card is not None and setup.stack is not None else None
+        there = stated if visible is None else len([one for one in visible.split(",") if one.strip()])
+        base, step = process.number("base-gpu-id") or 0, process.number("gpu-id-step") or 1
+        wanted = int(base + step * (ranks(process) - 1)) + 1
+        if there and wanted > there and process.text("device") in (None, "cuda"):
+            yield Hit(
+                f"{ranks(process)} ranks want cards 0 to {wanted - 1}, and {there} "
+                f"{'is' if there == 1 else 'are'} visible: stops at start",
+                at_flag(process, "tp-size"),
+                "lower --tp-size, or give the engine more cards",
+            )
+
+
 def _preflight(setup: Setup) -> Iterator[Hit]:
     """Only of a stack: what a lone command's machine has decided about its bus is not known."""
     if setup.stack is None:
@@ -198,7 +215,7 @@ RULES = (
         "ports that two processes of one machine take, written down or not",
         "With DP attention and without --dist-init-addr an engine takes --port + 233 and the six above it. "
         "--nccl-port, --dist-init-addr and bootstrap ports are each one process's own. Keep --port values 250 apart.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/server_args.py#L7252",),
+        (source("0.5.15", "srt/server_args.py#L7252"),),
     ),
     Rule(
         "PD-GPU-OVERLAP",
@@ -207,7 +224,16 @@ RULES = (
         "two engines on the same card",
         "--base-gpu-id counts inside CUDA_VISIBLE_DEVICES: set one of the two. Where both say by "
         "--mem-fraction-static that they share a card, it is a warning.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/entrypoints/engine.py#L627",),
+        (source("0.5.15", "srt/entrypoints/engine.py#L627"),),
+    ),
+    Rule(
+        "GPU-COUNT",
+        "error",
+        _count,
+        "more ranks than cards",
+        "Ranks are --tp-size x --pp-size, times --dp-size without DP attention, over --nnodes; the first takes card "
+        "--base-gpu-id.",
+        (source("0.5.15", "srt/entrypoints/engine.py#L627"),),
     ),
     Rule(
         "NCCL-PREFLIGHT",

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackctl.core.lint.asked import FALSE, TRUE
+from stackctl.core.lint.evidence import issue, pull, source
 from stackctl.core.lint.pairs import V4_KV, Agreement, Reader, Told, called, flag, pairs, where
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 
-S: Final = "https://github.com/sgl-project/sglang/"
-CONN: Final = f"{S}blob/v0.5.15/python/sglang/srt/disaggregation/common/conn.py"
+CONN: Final = source("0.5.15", "srt/disaggregation/common/conn.py")
 PAGES_OF_THEIR_OWN: Final = frozenset(  # attention backends that replace a page size
     ("flashmla", "cutlass_mla", "trtllm_mla", "tokenspeed_mla", "cutedsl_mla", "trtllm_mha", "fa4", "aiter", "dsv4")
 )
@@ -148,7 +148,7 @@ RULES = (
         "prefill and decode with a KV cache of different type",
         "Compared as text from 0.5.10 on; 0.5.9 reads the cache as if it were its own type. `auto` is resolved "
         "before that: write the type out on both.",
-        (CONN + "#L266", f"{S}pull/19398"),
+        (CONN + "#L266", pull(19398)),
     ),
     Rule(
         "PD-BACKEND",
@@ -156,7 +156,7 @@ RULES = (
         BACKEND.check,
         "prefill and decode with different transfer backends",
         "The default is mooncake; mooncake_tcp is mooncake over TCP.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/disaggregation/utils.py#L409",),
+        (source("0.5.15", "srt/disaggregation/utils.py#L409"),),
     ),
     Rule(
         "PD-SPEC",
@@ -165,7 +165,7 @@ RULES = (
         "speculation on one side, or another one on each",
         "The draft model's cache is sent beside the model's: the lists of buffers must be alike. N-gram speculation "
         "has no cache and may stand on one side.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/disaggregation/prefill.py#L164", f"{S}issues/9266"),
+        (source("0.5.15", "srt/disaggregation/prefill.py#L164"), issue(9266)),
     ),
     Rule(
         "PD-PP",
@@ -182,7 +182,7 @@ RULES = (
         "a variable that changes what is sent, set differently on prefill and decode",
         f"{', '.join(SHARED_VARIABLES)}: each changes pools or messages that both sides must understand. Asked only "
         "where the tree, patches included, reads the variable.",
-        (f"{S}blob/v0.5.23/python/sglang/srt/disaggregation/common/conn.py#L339",),
+        (source("0.5.23", "srt/disaggregation/common/conn.py#L339"),),
     ),
     Rule(
         "PD-PARSERS",
@@ -191,6 +191,6 @@ RULES = (
         "prefill and decode that parse or render differently",
         "The router sends the same messages to both; each renders the prompt with its own parser and template, and "
         "the cache is sent for the tokens that prefill made.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/entrypoints/openai/serving_chat.py#L291",),
+        (source("0.5.15", "srt/entrypoints/openai/serving_chat.py#L291"),),
     ),
 )

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from stackctl.core.lint.evidence import source
 from stackctl.core.lint.pairs import Agreement, Told, called, flag, pairs, switch, where
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 
-S: Final = "https://github.com/sgl-project/sglang/"
-CONN_23: Final = f"{S}blob/v0.5.23/python/sglang/srt/disaggregation/common/conn.py"
+CONN_23: Final = source("0.5.23", "srt/disaggregation/common/conn.py")
 HALF_OF_IT: Final = "the pool of index keys may then have another layout on each side"
 MISALIGNED: Final = "the metadata of a request then has one buffer more on one side"
 STOPS: Final = "decode refuses this when it connects"
@@ -85,7 +85,7 @@ RULES = (
         INDEXER.check,
         "the FP4 indexer on one side only",
         "The switch changes the pool of index keys, which is sent like the cache. Nothing compares it.",
-        (f"{S}blob/v0.5.15/python/sglang/srt/mem_cache/deepseek_v4_memory_pool.py#L279",),
+        (source("0.5.15", "srt/mem_cache/deepseek_v4_memory_pool.py#L279"),),
         ">=0.5.13",
         doubt=True,
     ),

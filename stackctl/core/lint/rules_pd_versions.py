@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackctl.core.lint.asked import at_env, at_flag, patched, unpatched
+from stackctl.core.lint.evidence import issue, pull, source
 from stackctl.core.lint.pairs import pairs
 from stackctl.core.lint.setup import ModelView, Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 from stackctl.core.lint.wording import engine
 
-S: Final = "https://github.com/sgl-project/sglang/"
-HOOK: Final = f"{S}blob/v0.5.15/python/sglang/srt/arg_groups/pd_disaggregation_hook.py"
-NIXL: Final = f"{S}blob/v0.5.15/python/sglang/srt/disaggregation/nixl/conn.py"
+HOOK: Final = source("0.5.15", "srt/arg_groups/pd_disaggregation_hook.py")
+NIXL: Final = source("0.5.15", "srt/disaggregation/nixl/conn.py")
 BACKEND, SPECULATION = "disaggregation-transfer-backend", "speculative-algorithm"
 HICACHE, DECODE_RADIX = "enable-hierarchical-cache", "disaggregation-decode-enable-radix-cache"
 DENSE: Final = re.compile(r"(llama-?[23]|mistral-7b|qwen[23](\.5)?-[0-9.]+b(?!-a[0-9])|gemma|phi-[34])", re.IGNORECASE)
@@ -154,7 +154,7 @@ RULES = (
         "DeepSeek-V4 over nixl without the patch that waits for all of its state",
         "V4 sends two parts of state (the window and the C128 ring) since 0.5.15; the receiver takes the first as "
         "all. The answers are wrong now and then, without an error. 0.5.23 waits for prefill's word.",
-        (f"{NIXL}#L2171", f"{S}issues/39846", f"{S}pull/39852"),
+        (f"{NIXL}#L2171", issue(39846), pull(39852)),
         ">=0.5.15,<0.5.23",
     ),
     Rule(
@@ -164,7 +164,7 @@ RULES = (
         "nixl without the patch that understands an abort",
         "Decode tells prefill of an abort; the nixl side asserts that every message begins with its own mark, and "
         "the thread ends.",
-        (f"{NIXL}#L2348", f"{S}pull/30352"),
+        (f"{NIXL}#L2348", pull(30352)),
         ">=0.5.13,<0.5.16",
     ),
     Rule(
@@ -173,7 +173,7 @@ RULES = (
         _dense,
         "a dense model over nixl",
         "Reported, not reproduced here. What is dense is told by the architecture or a well-known name.",
-        (f"{S}issues/25698",),
+        (issue(25698),),
         "==0.5.12",
         doubt=True,
     ),
@@ -183,7 +183,7 @@ RULES = (
         _hicache_hisparse,
         "a hierarchical cache on prefill with hierarchical sparse attention on decode",
         "Reported, not reproduced here.",
-        (f"{S}issues/26092",),
+        (issue(26092),),
         doubt=True,
     ),
     Rule(
@@ -192,7 +192,7 @@ RULES = (
         _attention_dp_mtp,
         "decode with DP attention and multi-token prediction",
         "Reported for 0.5.15 and mended after it; not reproduced here.",
-        (f"{S}pull/32209",),
+        (pull(32209),),
         "==0.5.15",
         doubt=True,
     ),
@@ -203,7 +203,7 @@ RULES = (
         "a hierarchical cache on decode",
         "Decode switches the radix cache off before hierarchical cache and radix cache are checked against each "
         "other, in every release from 0.5.9 to 0.5.23. Its own radix cache is an experiment since 0.5.11.",
-        (HOOK, f"{S}blob/v0.5.15/python/sglang/srt/server_args.py#L5772"),
+        (HOOK, source("0.5.15", "srt/server_args.py#L5772")),
     ),
     Rule(
         "PD-DECODE-RADIX-SPEC",
@@ -220,7 +220,7 @@ RULES = (
         _timeouts,
         "a timeout of requests with several tensor-parallel ranks",
         "Each rank compares with its own clock. From 0.5.20 on one rank decides and tells the others.",
-        (f"{S}issues/27221", f"{S}blob/v0.5.15/python/sglang/srt/managers/scheduler.py#L2398"),
+        (issue(27221), source("0.5.15", "srt/managers/scheduler.py#L2398")),
         "<0.5.20",
     ),
 )

@@ -11,11 +11,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from stackctl.core.lint.asked import at_flag
+from stackctl.core.lint.evidence import issue, source
 from stackctl.core.lint.pairs import called
 from stackctl.core.lint.setup import Option, Process, Setup
 from stackctl.core.lint.values import Hit, Place, Rule
+from stackctl.core.render.launch import ROUTER_MODULE
 
-ROUTER: Final = "sglang_router.launch_router"
 BOOTSTRAP, BOOTSTRAP_FLAG = 8998, "disaggregation-bootstrap-port"
 EVERYWHERE: Final = "0.0.0.0"
 LONG: Final = 3600  # seconds between two health checks that are as good as none
@@ -23,13 +24,12 @@ IN_A_STACK: Final = (
     "a stack holds no keys: let only a proxy that asks for one reach the port, and say so on this line with "
     "`# stackctl: ignore ROUTER-OPEN because …`"
 )
-S: Final = "https://github.com/sgl-project/sglang/"
 
 
 def _routers(setup: Setup) -> Iterator[Process]:
     """The real router: mini-lb, and what starts engines too, have other options."""
     for process in setup.of_role("router"):
-        if process.module == ROUTER and not process.on("mini-lb"):
+        if process.module == ROUTER_MODULE and not process.on("mini-lb"):
             yield process
 
 
@@ -168,7 +168,7 @@ RULES = (
         "a prefill server without its bootstrap port",
         "The router adds the port to each request. Without it the engine takes its own --disaggregation-bootstrap-port "
         "for prefill's, which is right only while both have the default and there is one prefill server.",
-        (f"{S}issues/12535", f"{S}blob/v0.5.15/python/sglang/srt/managers/scheduler.py#L2055"),
+        (issue(12535), source("0.5.15", "srt/managers/scheduler.py#L2055")),
         sglang=False,
     ),
     Rule(
@@ -177,7 +177,7 @@ RULES = (
         _pair,
         "a bootstrap port that is not the one prefill listens on",
         "Decode finds prefill by this number; with a wrong one every request waits until it times out.",
-        (f"{S}issues/9266", f"{S}blob/v0.5.15/python/sglang/srt/managers/disagg_service.py#L28"),
+        (issue(9266), source("0.5.15", "srt/managers/disagg_service.py#L28")),
     ),
     Rule(
         "ROUTER-NO-PREFILL",
@@ -186,7 +186,7 @@ RULES = (
         "a router of disaggregated serving without both kinds of workers",
         "sglang-router 0.3.2 starts without workers, says that it is healthy and answers 503; and without "
         "--pd-disaggregation it looks at neither --prefill nor --decode.",
-        (f"{S}issues/12535",),
+        (issue(12535),),
         sglang=False,
     ),
     Rule(
@@ -195,7 +195,7 @@ RULES = (
         _health,
         "a router that does not look whether its workers live",
         "Requests go on to a worker that is gone. The check is GET /health of each worker.",
-        (f"{S}issues/33740",),
+        (issue(33740),),
         sglang=False,
     ),
     Rule(

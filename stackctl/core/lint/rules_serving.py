@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackctl.core.lint.asked import at_flag
+from stackctl.core.lint.evidence import source
 from stackctl.core.lint.ports import attention_dp
 from stackctl.core.lint.rules_pd import PAGES_OF_THEIR_OWN
 from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 from stackctl.core.lint.wording import engine
 
-S: Final = "https://github.com/sgl-project/sglang/"
-ARGS: Final = f"{S}blob/v0.5.15/python/sglang/srt/server_args.py"
-VALIDATION: Final = f"{S}blob/v0.5.23/python/sglang/srt/arg_groups/validation_hook.py"
+ARGS: Final = source("0.5.15", "srt/server_args.py")
+VALIDATION: Final = source("0.5.23", "srt/arg_groups/validation_hook.py")
 V4_PAGE: Final = 256
 CHUNK: Final = "chunked-prefill-size"
 OBJECT_STORES: Final = ("s3://", "gs://", "az://")  # a served name may be one: its colon is allowed
@@ -154,7 +154,7 @@ RULES = (
         "pipeline stages with overlap scheduling or speculation",
         "Overlap is switched off without an error. Speculation is refused up to 0.5.20; from 0.5.21 EAGLE is "
         "allowed, and DSPARK on prefill.",
-        (f"{ARGS}#L6572", f"{S}blob/v0.5.15/python/sglang/srt/arg_groups/overrides.py#L1945", VALIDATION),
+        (f"{ARGS}#L6572", source("0.5.15", "srt/arg_groups/overrides.py#L1945"), VALIDATION),
     ),
     Rule(
         "MOE-DENSE-TP",

@@ -150,6 +150,32 @@ def test_cards_that_a_stack_gave_are_refused_before_that() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "visible", "says"),
+    [
+        ("--tp-size 8", "0,1,2,3", "8 ranks want cards 0 to 7, and 4 are visible"),
+        ("--tp-size 2", "7", "1 is visible"),
+        ("--tp-size 2 --base-gpu-id 3", "0,1,2,3", "cards 0 to 4"),
+        ("--tp-size 4", "0,1,2,3", ""),
+        ("--tp-size 2 --dp-size 2 --enable-dp-attention", "0,1", ""),
+        ("--tp-size 8 --nnodes 2", "0,1,2,3", ""),
+        ("--tp-size 2", "", ""),
+        ("--tp-size 2 --device cpu", "0", ""),
+        ("--tp-size 2", "GPU-1b,GPU-2c", ""),
+    ],
+)
+def test_ranks_and_visible_cards(command: str, visible: str, says: str) -> None:
+    one = process("single", command, env={"CUDA_VISIBLE_DEVICES": visible})
+    place = "tp-size@single-0" if says else ""
+    judged(made(one), Case("GPU-COUNT", {}, place, (says,)), RULES)
+
+
+def test_the_cards_of_a_stacks_host() -> None:
+    sixteen = made(process("single", "--tp-size 16", card=SM120))
+    judged(replace(sixteen, stack=STACK), Case("GPU-COUNT", {}, "tp-size@single-0", ("8 are visible",)), RULES)
+    judged(sixteen, Case("GPU-COUNT", {}), RULES)  # a command may be one of several nodes
+
+
+@pytest.mark.parametrize(
     ("command", "more", "fires"),
     [
         ("--tp-size 4", {}, True),
