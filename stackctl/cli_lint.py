@@ -29,7 +29,7 @@ class _BehindDashes(click.Command):
 @click.argument("file", required=False, metavar="[FILE | - | -- COMMAND...]")
 @click.option("--base", metavar="BASE", help="sglang==VERSION, a folder with its source, or a stack.")
 @click.option("--card", metavar="CARD", help='Such as "RTX PRO 6000", H200, sm_120.')
-@click.option("--model", metavar="MODEL", help="What the model is, where its path does not say.")
+@click.option("--model", metavar="MODEL", help="What the model is, where its path does not say; or its folder here.")
 @click.option("--host", "hosts", multiple=True, metavar="NAME=ADDRESS", help="For --to-stack (repeatable).")
 @click.option("--to-stack", is_flag=False, flag_value="-", metavar="[FILE]", help="The stack that says the same.")
 @click.option("--sarif", metavar="FILE", help="Findings for a code host too; - prints them and nothing else.")

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.command_ground import Read, ground
+from stackctl.commands.model_folder import folder_here
 from stackctl.commands.workspace import shown
 from stackctl.core.command import sources
 from stackctl.core.command.findings import findings
@@ -24,6 +25,7 @@ from stackctl.core.lint.catalogue import RULES
 from stackctl.core.lint.model_name import card_of_hardware, model_of_name, model_of_words
 from stackctl.core.lint.setup import Card, ModelView
 from stackctl.core.lint.values import Finding
+from stackctl.core.modeldir.view import view_of
 from stackctl.core.names import TreeId
 from stackctl.core.stack.model import NAME
 from stackctl.errors import InvalidFile, Problem, UsageError, Where

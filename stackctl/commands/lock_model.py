@@ -68,7 +68,7 @@ def _read(ports: Ports, stack: ResolvedStack, name: str, *, full: bool) -> Manif
             raise StackctlError(
                 f"{name}: the model is not whole, so it is not locked:{lines}", "stackctl model says more"
             )
-        said = whole_files(site, found, stack.model.path) if full else {}
+        said = whole_files(site, found) if full else {}
     faults = [f"{file}: {one['fault']}" for file, one in said.items() if "fault" in one]
     if faults:
         raise StackctlError(f"{name}: {'; '.join(faults)}", "Is somebody writing there?")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
 from stackctl.commands.looking import looking_python
-from stackctl.commands.model_folder import Judged, folder_of, inspect, judge
+from stackctl.commands.model_folder import Judged, folder_here, judge
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
 from stackctl.core.doctor.values import Evidence, Finding
@@ -18,8 +18,7 @@ from stackctl.core.modeldir.findings import findings
 from stackctl.core.modeldir.manifest import parse
 from stackctl.core.modeldir.sound import finding
 from stackctl.core.modeldir.values import ModelDir
-from stackctl.core.names import Digest
-from stackctl.core.stack.resolved import HostSpec, Model, PypiBase, ResolvedStack, Serve
+from stackctl.core.stack.resolved import ResolvedStack
 from stackctl.errors import StackctlError, UsageError
 from stackctl.ports import Ports
 
@@ -99,9 +98,7 @@ def _on(ports: Ports, stack: ResolvedStack, name: str, request: ModelRequest) ->
         with site_on(ports, stack, spec, looking_python(ports, spec)) as site:
             with ports.progress.step(f"{name}: look into {stack.model.path or 'the made model'}"):
                 judged = judge(site)
-            return (
-                HostModel(name, *_hashed(site, judged, folder_of(stack))) if request.full else HostModel(name, judged)
-            )
+            return HostModel(name, *_hashed(site, judged)) if request.full else HostModel(name, judged)
     except StackctlError as error:
         return HostModel(name, problem=error.message)
 
@@ -110,19 +107,15 @@ def _alone(ports: Ports, request: ModelRequest, folder: str) -> ModelResult:
     """A folder of this machine, by itself: without a stack there is nothing that it should be."""
     if request.selection.stack or request.hosts:
         raise UsageError("--folder is a folder of this machine", "leave STACK and --hosts out")
-    path = folder if folder.startswith(("/", "~")) else f"{ports.files.cwd()}/{folder}"
-    spec = HostSpec("here", "local")
-    stack = ResolvedStack("model", "", "", PypiBase("", Digest("")), (), Model(path, ""), Serve(), (), None, None, {})
-    with site_on(ports, stack, spec, ports.who.python()) as site:
-        found = inspect(site)
+    with folder_here(ports, folder) as (site, found):
         judged = Judged(found, findings(found))
-        whole = _hashed(site, judged, path) if request.full else (judged, None)
+        whole = _hashed(site, judged) if request.full else (judged, None)
     return ModelResult("", None, (HostModel("here", *whole),))
 
 
-def _hashed(site: Site, judged: Judged, path: str) -> tuple[Judged, Whole]:
+def _hashed(site: Site, judged: Judged) -> tuple[Judged, Whole]:
     """One file at a time, so that what was read stays known after Ctrl-C. Adds a finding for each that is another."""
-    said = whole_files(site, judged.model, path)
+    said = whole_files(site, judged.model)
     known = _known(site.stack, judged.model)
     wrong = [*_wrong(judged.model, said, known)]
     right = sum(one.get("sha256") == known.get(name) for name, one in said.items() if name in known)
@@ -134,7 +127,7 @@ def _hashed(site: Site, judged: Judged, path: str) -> tuple[Judged, Whole]:
     )
 
 
-def whole_files(site: Site, model: ModelDir, path: str) -> dict[str, dict[str, object]]:
+def whole_files(site: Site, model: ModelDir) -> dict[str, dict[str, object]]:
     """sha256 of each whole shard, as onhost/model_hashes.py says it."""
     total, done = sum(one.size for one in model.shards), 0
     answers: dict[str, dict[str, object]] = {}
@@ -142,7 +135,7 @@ def whole_files(site: Site, model: ModelDir, path: str) -> dict[str, dict[str, o
         for number, shard in enumerate(model.shards, 1):
             at = f"shard {number} of {len(model.shards)}, {done / GIB:.1f} of {total / GIB:.1f} GiB done"
             site.ports.progress.live(f"{site.name}: {at}")
-            asked = {"path": path, "hash": [shard.name], "cache": CACHE}
+            asked = {"path": model.path, "hash": [shard.name], "cache": CACHE}
             answers |= site.ask("model", asked, timeout=HASH)["hashes"]
             done += shard.size
     return answers

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from stackctl.commands.site import Site
+from stackctl.commands.site import Site, site_on
 from stackctl.core.doctor.values import SEVERITIES, Evidence, Finding
 from stackctl.core.modeldir.expected import expected_of
 from stackctl.core.modeldir.findings import findings
@@ -17,8 +18,9 @@ from stackctl.core.modeldir.read import model_dir
 from stackctl.core.modeldir.sound import finding
 from stackctl.core.modeldir.values import ModelDir
 from stackctl.core.render.launch import model_folder
-from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.core.stack.resolved import HostSpec, Model, PathBase, ResolvedStack, Serve
 from stackctl.errors import StackctlError
+from stackctl.ports import Ports
 
 ENGINE = "sglang."  # what is known of models is known of this one
 LOOK = 300.0  # seconds; heads of shards on a slow network disk
@@ -35,18 +37,36 @@ class Judged:
 
 
 def folder_of(stack: ResolvedStack) -> str:
-    """Where the stack's model lies on a host: absolute, or below the stack's folder there when a recipe makes it."""
+    """Where the stack's model lies on a host: as it says, or below its folder there when a recipe makes it."""
     made = model_folder(stack)
-    return stack.model.path if made is None else f"models/{made}"
+    return stack.model.path if made is None else f"~/.stackctl/{stack.name}/models/{made}"
+
+
+def hub_of(stack: ResolvedStack) -> str | None:
+    """Where its engines find what the hub's client fetched, when their environment says so."""
+    for one in stack.engines:
+        env = {**stack.hosts[one.host].env, **one.env}
+        if cache := env.get("HF_HUB_CACHE") or (env["HF_HOME"] + "/hub" if env.get("HF_HOME") else None):
+            return cache
+    return None
 
 
 def inspect(site: Site, path: str | None = None) -> ModelDir:
     """The folder on that host; `path` None: the stack's. Raises StackctlError when the host cannot be asked."""
-    said = site.ask("model", {"path": path or folder_of(site.stack)}, timeout=LOOK)
+    said = site.ask("model", {"path": path or folder_of(site.stack), "hub": hub_of(site.stack)}, timeout=LOOK)
     try:
         return model_dir(said)
     except (KeyError, TypeError, ValueError) as error:
         raise StackctlError(f"{site.name}: cannot read what was said of the model ({error})") from error
+
+
+@contextmanager
+def folder_here(ports: Ports, folder: str) -> Iterator[tuple[Site, ModelDir]]:
+    """A folder of this machine, of no stack; and where it was looked at, to ask more."""
+    path = folder if folder.startswith(("/", "~")) else f"{ports.files.cwd()}/{folder}"
+    stack = ResolvedStack("model", "", "", PathBase(""), (), Model(path, ""), Serve(), (), None, None, {})
+    with site_on(ports, stack, HostSpec("here", "local"), ports.who.python()) as site:
+        yield site, inspect(site)
 
 
 def differences(site: Site, path: str, manifest: Manifest) -> tuple[str, ...]:

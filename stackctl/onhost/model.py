@@ -1,11 +1,11 @@
 """Reads a model's folder: configuration, tokenizer, and the head of every shard. Never the weights, never a write.
 
 argv[1] is a request in JSON, the answer is JSON on stdout:
-{path, root?}                 all that can be known (`inspect`)
-{path, root?, manifest: "-"}  only what differs from the manifest on stdin (model_files.differences): quick, for a gate
-{path, root?, hash: [names]}  whole files (model_hashes); {cache: file} remembers them by inode, size and mtime
+{path, hub?}                  all that can be known (`inspect`)
+{path, hub?, manifest: "-"}   only what differs from the manifest on stdin (model_files.differences): quick, for a gate
+{path, hub?, hash: [names]}   whole files (model_hashes); {cache: file} remembers them by inode, size and mtime
 
-`root`: what a relative path begins at.
+`hub`: the hub's cache, for a path that is a repository's name.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 def main(request: dict[str, Any]) -> dict[str, Any]:
     if sys.platform != "linux":
         return {"platform": sys.platform}
-    path = os.path.join(os.path.expanduser(request.get("root", "/")), os.path.expanduser(request["path"]))
+    path = model_files.place(request["path"], request.get("hub"))
     answer: dict[str, Any] = {"platform": sys.platform, "path": path, "real": os.path.realpath(path)}
     problem = unreadable(path)
     if "hash" in request:

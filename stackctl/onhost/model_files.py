@@ -9,6 +9,7 @@ import errno
 import fnmatch
 import hashlib
 import os
+import re
 import stat
 from typing import Any
 
@@ -37,6 +38,7 @@ PINNED = (
 )
 FOLDERS = ("encoding", "additional_chat_templates")  # of them every file counts
 LFS = b"version https://git-lfs.github.com/spec/"
+REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 SMALL = 64 << 20  # bytes of a file that is read whole
 MOST = 10_000  # files
 
@@ -47,6 +49,22 @@ class Fault(Exception):
     def __init__(self, kind: str, words: str) -> None:
         super().__init__(words)
         self.kind = kind
+
+
+def place(path: str, hub: str | None) -> str:
+    """The folder that a path means. A repository's name (`OWNER/NAME`) means its snapshot in the hub's cache, which is
+    `hub`, or where this user's environment says."""
+    if not REPOSITORY.fullmatch(path):
+        return os.path.expanduser(path)
+    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    cache = hub or os.environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")
+    repository = os.path.join(os.path.expanduser(cache), "models--" + path.replace("/", "--"))
+    try:
+        with opened(os.path.join(repository, "refs", "main")) as file:
+            revision = file.read(64).decode("ascii", "replace").strip()
+    except Fault:
+        return repository
+    return os.path.join(repository, "snapshots", revision)
 
 
 def listed(folder: str) -> list[str]:

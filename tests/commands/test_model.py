@@ -13,6 +13,7 @@ import pytest
 
 from stackctl.commands.check import CheckRequest, check
 from stackctl.commands.gather import load
+from stackctl.commands.lint_command import model_meant
 from stackctl.commands.lock_model import LockModelRequest, lock_model
 from stackctl.commands.model import CACHE, ModelRequest, ModelResult, model
 from stackctl.commands.preparing import Refused
@@ -210,11 +211,14 @@ def test_a_folder_of_this_machine_needs_no_stack(world: World, tmp_path: Path) -
 
 def test_a_look_writes_nothing(world: World) -> None:
     v4(folder(world))
-    before = sorted(str(path) for path in world.home.rglob("*"))
-    times = {path: path.stat() for path in folder(world).rglob("*")}
+
+    def everything() -> dict[str, tuple[int, int]]:
+        files = (*world.home.rglob("*"), *folder(world).rglob("*"))
+        return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+
+    before = everything()
     asked(world)
-    assert sorted(str(path) for path in world.home.rglob("*")) == before
-    assert {path: path.stat()[:9] for path in folder(world).rglob("*")} == {path: it[:9] for path, it in times.items()}
+    assert everything() == before
 
 
 def test_the_command_line_shows_all_of_it(world: World) -> None:
@@ -237,3 +241,11 @@ def test_the_command_line_shows_all_of_it(world: World) -> None:
     assert json.loads(run("model", "--json").stdout)["hosts"][0]["judged"]["model"]["experts"] == "nvfp4"
     assert "tiny.model.json: unchanged, 6 files, 2 shards, of here" in run("lock", "--model").stdout
     assert run("lock", "--full").returncode == 2
+
+
+def test_a_raw_command_may_be_linted_with_the_folder_of_its_model(world: World, tmp_path: Path) -> None:
+    view = model_meant(world.ports, str(v4(tmp_path / "DeepSeek-V4-Flash", "fp8")))
+    assert view is not None
+    assert (view.source, view.family, view.experts) == ("folder", "deepseek-v4", "fp8")  # the name would say mxfp4
+    named = model_meant(world.ports, "somewhere/DeepSeek-V4-Flash")
+    assert named is not None and (named.source, named.experts) == ("name", "mxfp4")

@@ -109,9 +109,12 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
 )
-ABOUT = st.fixed_dictionaries({}, optional={"dtype": st.sampled_from(["U8", "BF16", "F4", "?"]) | JSON,
-                                            "shape": st.lists(st.integers(-1, 9), max_size=3) | JSON,
-                                            "data_offsets": st.lists(st.integers(-1, 99), max_size=3) | JSON})  # fmt: skip
+PARTS = {
+    "dtype": st.sampled_from(["U8", "BF16", "F4", "?"]) | JSON,
+    "shape": st.lists(st.integers(-1, 9), max_size=3) | JSON,
+    "data_offsets": st.lists(st.integers(-1, 99), max_size=3) | JSON,
+}
+ABOUT = st.fixed_dictionaries({}, optional=PARTS)
 
 
 @given(st.dictionaries(st.text(max_size=8), ABOUT | JSON, max_size=4), st.integers(0, 100))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from stackctl.core.modeldir.values import Fault, Index, ModelDir, Quantization, Shard, SmallFile, Tokenizer
+from stackctl.core.modeldir.values import Fault, Index, ModelDir, Quantization, Shard, SmallFile, Tokenizer, printable
 
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "merges.txt")
 # model_type comes first: V4.1 has V4's architecture
@@ -37,8 +37,8 @@ HUB = re.compile(r"/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<rev
 def model_dir(said: Mapping[str, Any]) -> ModelDir:
     """Raises KeyError or TypeError when it is no answer of onhost/model.py."""
     if said["problem"]:
-        return ModelDir(said["path"], said["problem"])
-    faults = [Fault(kind, file, message) for kind, file, message in said["faults"]]
+        return ModelDir(said["path"], printable(said["problem"]))
+    faults = [Fault(kind, printable(file), printable(message)) for kind, file, message in said["faults"]]
     texts = {name: _object(name, text, faults) for name, text in said["texts"].items()}
     config, shards = texts.get("config.json", {}), said["shards"]
     inner = config.get("text_config")
@@ -146,7 +146,7 @@ def _tokenizer(names: Iterable[str], config: Mapping[str, Any], said: Mapping[st
     dsml = said.get("dsml")
     if dsml == 0:
         dsml = sum(DSML in word for word in more if isinstance(word, str))
-    return Tokenizer(files, cls, said.get("vocabulary"), dsml, tuple(said.get("dsml_spelled", ())))
+    return Tokenizer(files, cls, said.get("vocabulary"), dsml, tuple(map(printable, said.get("dsml_spelled", ()))))
 
 
 def _shard(name: str, said: Mapping[str, Any], published: str | None) -> Shard:

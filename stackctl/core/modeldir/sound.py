@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from stackctl.core.doctor.values import Evidence, Finding, Severity
-from stackctl.core.modeldir.values import Fault, ModelDir
+from stackctl.core.modeldir.values import Fault, ModelDir, printable
 
 SHOWN = 5  # files that are named
 NUMBERED = re.compile(r"^(?P<stem>.*?)-?(?P<number>\d{5})-of-(?P<count>\d{5})\.safetensors$")
@@ -48,7 +48,7 @@ def see(command: str, path: str, output: str) -> Evidence:
 
 def few(names: Sequence[str]) -> str:
     more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(printable, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def _pointers(model: ModelDir) -> Iterator[Finding]:
@@ -97,10 +97,8 @@ def _missing(model: ModelDir) -> Iterator[Finding]:
             "MODEL-INDEX", "error", message, seen, "Index and shard are of two checkpoints: fetch both again."
         )
     if index and index.unnamed:
-        message = f"{INDEX} does not name {few(index.unnamed)}: left from another download?"
-        yield finding(
-            "MODEL-INDEX", "warning", message, [see("ls", model.path, _names(model))], "Remove what is not used."
-        )
+        message = f"{INDEX} does not name {few(index.unnamed)}, and sglang reads what it names only"
+        yield finding("MODEL-INDEX", "info", message, [see("ls", model.path, _names(model))])
     if not model.shards and not missing:
         beside = f"; there is {few(model.other_weights)}, which is not looked at" if model.other_weights else ""
         severity: Severity = "warning" if model.other_weights else "error"

@@ -5,11 +5,17 @@ None means that the folder does not say it. Nothing here knows a stack; findings
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 FaultKind = Literal["dangling", "unreadable", "large", "lfs", "json", "shard"]
+
+
+def printable(text: str) -> str:
+    """Names and words of a folder may hold anything, and a terminal obeys control characters."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,9 @@ def _pinned_model(view: View, model: ModelKeys) -> Iterator[Problem]:
     for key in ("repo", "revision", "manifest"):
         if model.make is not None and getattr(model, key) is not None:
             yield view.problem(("model", key), "a model that a recipe makes is named by its recipe", "take it out")
+    if model.manifest is not None and not view.stack.model.path.startswith("/") and model.make is None:
+        hint = "a manifest is of a folder: write its whole path"
+        yield view.problem(("model", "manifest"), f"`{model.path}` is no folder of the hosts", hint)
     if model.revision is not None and model.repo is None:
         yield view.problem(("model", "revision"), "of which repository?", "say model.repo: OWNER/NAME too")
     if view.stack.model.pins is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,9 @@ import pytest
 from stackctl.core.doctor.values import Finding
 from stackctl.core.modeldir.expected import Expected
 from stackctl.core.modeldir.findings import findings
+from stackctl.core.modeldir.read import model_dir
+from stackctl.core.modeldir.values import ModelDir
+from stackctl.onhost import model as onhost
 from tests.core.modeldir.test_read import look
 from tests.models import INDEX, V4, shard, v4, v4_tensors, write
 
@@ -140,7 +144,7 @@ def test_a_folder_of_other_weights_is_not_judged(tmp_path: Path) -> None:
 def test_a_leftover_shard_is_told(tmp_path: Path) -> None:
     (v4(tmp_path) / "old.safetensors").write_bytes(shard({}))
     (one,) = found(tmp_path)
-    assert (one.id, one.severity) == ("MODEL-INDEX", "warning") and "old.safetensors" in one.message
+    assert (one.id, one.severity) == ("MODEL-INDEX", "info") and "old.safetensors" in one.message
 
 
 @pytest.mark.parametrize(
@@ -209,3 +213,24 @@ def test_another_repository_or_revision(tmp_path: Path) -> None:
     one, other = found(folder, Expected(repository="a/c", revision="2" * 40))
     assert (one.id, other.id) == ("MODEL-REPO", "MODEL-REVISION")
     assert "of revision 111111111111, the stack says 222222222222" in other.message
+
+
+def test_names_that_a_terminal_would_obey_are_shown_without_it(tmp_path: Path) -> None:
+    (v4(tmp_path) / "a\x1b[2J.safetensors").write_bytes(b"")
+    told = found(tmp_path)
+    assert {one.id for one in told} == {"MODEL-SHARD", "MODEL-INDEX"}
+    assert all("a?[2J.safetensors" in one.message and "\x1b" not in str(one) for one in told)
+
+
+def test_a_repositorys_name_means_its_snapshot_in_the_hubs_cache(tmp_path: Path) -> None:
+    home = tmp_path / "hub" / "models--deepseek-ai--DeepSeek-V4-Flash"
+    asked = {"path": "deepseek-ai/DeepSeek-V4-Flash", "hub": str(tmp_path / "hub")}
+
+    def there() -> ModelDir:
+        return model_dir(json.loads(json.dumps(onhost.main(asked))))
+
+    assert "No such file" in there().problem and "models--deepseek-ai" in there().problem
+    v4(home / "snapshots" / ("1" * 40))
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text("1" * 40)
+    assert (there().family, there().repository) == ("deepseek-v4", "deepseek-ai/DeepSeek-V4-Flash")

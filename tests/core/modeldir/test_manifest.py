@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,9 +50,8 @@ def test_where_it_came_from_and_whole_digests_are_no_part_of_the_digest() -> Non
     ],
 )  # fmt: skip
 def test_what_is_no_manifest_is_refused(text: str, words: str) -> None:
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=re.escape(words)):
         manifest.parse(text.encode())
-    assert words in str(caught.value)
 
 
 def test_a_shard_without_a_head_cannot_be_pinned() -> None:
