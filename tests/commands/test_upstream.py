@@ -8,13 +8,14 @@ import pytest
 
 from stackctl.commands.upstream import history, upstream_of
 from stackctl.core.names import TreeId
+from stackctl.core.upstream.stored import FORMAT
 from stackctl.errors import StackctlError
 from stackctl.ports import Ports, TreeEntry
 from tests.core.upstream.sources import HEAD, SERVER_ARGS, tree
 from tests.fakes import MemoryFiles, RepositoryTemplates, fake_ports
 
 TREE = TreeId("a" * 40)
-FILE = f"/home/user/.local/share/stackctl/upstream/{TREE}-1.json"
+FILE = f"/home/user/.local/share/stackctl/upstream/{TREE}-{FORMAT}.json"
 SOURCE = HEAD + (
     'class ServerArgs:\n    port: A[int, "x"] = 1\n    def add_cli_args(parser):\n'
     "        add_cli_args_from_dataclass(parser, ServerArgs)\n"

@@ -13,7 +13,7 @@ from stackctl.core.upstream.static.machine import Machine
 from stackctl.core.upstream.static.statements import source_of
 from stackctl.core.upstream.static.values import Function, Module, Recorder
 
-MAKER = "ArgumentParser"
+SIGNS = ("ArgumentParser", "add_argument")
 
 
 def parser_of(machine: Machine, engine_module: str) -> Recorder:
@@ -67,4 +67,4 @@ def _make(machine: Machine, module: Module) -> None:
 
 def _makes(node: ast.FunctionDef) -> bool:
     calls = (inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call))
-    return any(getattr(one, "attr", getattr(one, "id", "")) == MAKER for one in calls)
+    return any(getattr(one, "attr", getattr(one, "id", "")) in SIGNS for one in calls)
