@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from stackctl.core.doctor.points import TOPICS, Point, known, lanes, mebibytes, points
-from stackctl.core.doctor.values import Facts, Severity
+from stackctl.core.doctor.values import Card, Facts, Severity
 
 ABSENT = "(none)"
 
@@ -79,34 +79,20 @@ def _runs(numbers: list[int]) -> Iterator[str]:
             first = index + 1
 
 
+LASTING = (
+    "host", "hostname", "kernel", "os", "machine", "cpus", "numa", "numa_balancing", "memory_total", "swap_total",
+    "shm_total", "governor", "cgroup", "driver", "links", "limits", "variables", "nccl_conf", "python",
+)  # fmt: skip
+OF_A_CARD = (
+    "index", "name", "uuid", "bus_id", "compute", "memory_total", "power_limit", "clock_sm_max", "clock_memory_max",
+    "clock_app_sm", "ecc", "persistence", "mig", "pcie_max", "numa", "fault",
+)  # fmt: skip
+
+
 def lasting(facts: Facts) -> Facts:
     """What is worth to be saved: only what `changes` reads, so that a host that is as it was saves the same again."""
     cards = tuple(
-        replace(
-            card,
-            memory_used=None,
-            clock_sm=None,
-            clock_memory=None,
-            temperature=None,
-            slowed=(),
-            ecc_uncorrected=None,
-            pcie=lanes(card.pcie) or "",
-            processes=(),
-        )
-        for card in facts.cards
-    )
-    plain = Facts()
-    momentary = (
-        "when",
-        "boot",
-        "memory_free",
-        "shm_free",
-        "disks",
-        "clock",
-        "ports",
-        "engines",
-        "kernel_log",
-        "missing",
+        Card(**{name: getattr(card, name) for name in OF_A_CARD}, pcie=lanes(card.pcie) or "") for card in facts.cards
     )
     docker = replace(facts.docker, fault="", images={})
-    return replace(facts, cards=cards, docker=docker, **{name: getattr(plain, name) for name in momentary})
+    return Facts(**{name: getattr(facts, name) for name in LASTING}, cards=cards, docker=docker)
