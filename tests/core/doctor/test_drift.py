@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from stackctl.core.doctor.drift import changes, lasting, runs
 from stackctl.core.doctor.points import TOPICS, points
+from stackctl.core.doctor.read import Times, look_of
+from stackctl.core.doctor.saved import Moment, line, parse
 from stackctl.core.doctor.values import Bridge, Card, Clock, Disk, Docker, Driver, Facts, Limit, Listener
 from tests.core.doctor.hosts import BUSY, card, engine, host
+from tests.core.doctor.outputs import answer, case, command, eight
 
 CARDS = {
     "cards": ({"uuid": "GPU-other"}, "card 1: card"),
@@ -141,3 +146,25 @@ def test_cards_that_changed_alike_are_one_line_and_the_most_important_comes_firs
 )
 def test_runs_of_cards(numbers: list[int], text: str) -> None:
     assert runs(numbers) == text
+
+
+def test_what_nvidia_smi_said_is_saved_whole_and_compared() -> None:
+    before = facts_of(eight())
+    row, known = line(Moment(1.0, "deploy", "0123456789ab", "ops@here"), before)
+    text = json.dumps({**row, "facts": known})
+    assert len(text) < 16_000  # it travels as one argument
+    (saved,) = parse(text)
+    passing = dict.fromkeys(("chronyc", "dmesg", "docker_info"))  # what a quick look leaves out
+    assert changes(saved.facts, facts_of(eight(**passing))) == ()
+    busy = facts_of(eight(nvidia_smi=command("nvidia-smi", case("busy-x8.xml"))))
+    assert {one.topic for one in changes(saved.facts, busy)} <= {"power cap"}
+    lost = changes(saved.facts, facts_of(eight(nvidia_smi=command("nvidia-smi", case("one-lost-of-8.xml")))))
+    assert [one.topic for one in lost] == ["cards"] and lost[0].now == "(none)"
+    cut = facts_of(eight(nvidia_smi_p2p=command("nvidia-smi-p2p", case("topo-p2p-cns-x8.txt"))))
+    assert {(one.topic, one.then, one.now) for one in changes(saved.facts, cut)} == {("topology", "OK", "CNS")}
+    away = eight(nvidia_smi=command("nvidia-smi", case("mismatch.txt"), code=18))
+    assert "cards" not in {one.topic for one in changes(saved.facts, facts_of(away))}
+
+
+def facts_of(commands: dict[str, dict[str, Any]]) -> Facts:
+    return look_of("gpu1", answer(commands), Times(1.0, 2.0)).facts
