@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from stackctl.core.lint.setup import Process, Setup
+from stackctl.core.lint.setup import Process
 
 DELTA, DERIVED, LAST = 233, 6, 65535  # ports above --port; how many above that; the last port there is
 ROUTER_PORT, ROUTER_METRICS = 30000, 29000
@@ -40,7 +40,7 @@ class Claim:
         return f"ports {self.first} to {self.last} (DP attention takes them above --{self.flag})"
 
 
-def claims(setup: Setup, process: Process) -> Iterator[Claim]:
+def claims(process: Process) -> Iterator[Claim]:
     if process.role == "router":
         yield _one("port", process.number("port") or ROUTER_PORT, is_key=True)
         yield _one("prometheus-port", process.number("prometheus-port") or ROUTER_METRICS, is_key=True)
@@ -53,28 +53,28 @@ def claims(setup: Setup, process: Process) -> Iterator[Claim]:
         yield _one("disaggregation-bootstrap-port", bootstrap, is_key=True)
     if process.given("nccl-port") and (nccl := process.number("nccl-port")) is not None:
         yield _one("nccl-port", nccl)
-    yield from _derived(setup, process, port)
+    yield from _derived(process, port)
 
 
 def _one(flag: str, port: float, *, is_key: bool = False) -> Claim:
     return Claim(flag, int(port), int(port), is_key)
 
 
-def _derived(setup: Setup, process: Process, port: float | None) -> Iterator[Claim]:
+def _derived(process: Process, port: float | None) -> Iterator[Claim]:
     """Those of DP attention; with --dist-init-addr they begin at its port, on the first node only."""
     address = process.text("dist-init-addr")
     if address is not None and (process.number("node-rank") or 0) == 0:
         first = address.rpartition(":")[2]
         if first.isdigit():
-            above = DERIVED if attention_dp(setup, process) else 0
+            above = DERIVED if attention_dp(process) else 0
             yield Claim("dist-init-addr", int(first), int(first) + above, derived=above > 0)
-    elif address is None and port is not None and attention_dp(setup, process):
+    elif address is None and port is not None and attention_dp(process):
         first_port = int(port) + DELTA if port + DELTA <= LAST else int(port) - DELTA
         yield Claim("port", first_port, first_port + DERIVED, derived=True)
 
 
-def attention_dp(setup: Setup, process: Process) -> bool:
+def attention_dp(process: Process) -> bool:
     """Whether data parallelism of attention is on: with one rank it is switched off again."""
-    if setup.at(">=0.5.22") and process.given("attn-dp-size") is not None:
+    if process.given("attn-dp-size") is not None:
         return (process.number("attn-dp-size") or 1) > 1
     return process.on("enable-dp-attention") and (process.number("dp-size") or 1) > 1

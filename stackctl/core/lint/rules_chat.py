@@ -129,9 +129,9 @@ RULES = (
         "warning",
         _template_ignored,
         "a chat template beside a parser or a model that has an encoder of its own",
-        "The tool-call parser decides first (deepseekv4, deepseekv32, deepseekv41, kimi_k3), then the architecture; "
-        "once one of them has chosen an encoder, a Jinja template no longer makes the prompt. It is still read to "
-        "guess the form of message parts and of thinking, so it is not harmless either.",
+        "From 0.5.12 on the tool-call parser decides first (deepseekv4, deepseekv32, deepseekv41, kimi_k3), then the "
+        "architecture; once one of them has chosen an encoder, a Jinja template no longer makes the prompt. It is "
+        "still read to guess the form of message parts and of thinking, so it is not harmless either.",
         (SERVING_CHAT, ENCODING),
     ),
     Rule(
@@ -151,8 +151,8 @@ RULES = (
         "error",
         _forces_encoding,
         "the tool-call parser of another DeepSeek generation",
-        "The parser chooses the prompt before the model is looked at: deepseekv32 on V4 opens tool blocks with "
-        "`function_calls`, V4 was trained on `tool_calls`. It serves, and calls tools worse.",
+        "From 0.5.12 on the parser chooses the prompt before the model is looked at: deepseekv32 on V4 opens tool "
+        "blocks with `function_calls`, V4 was trained on `tool_calls`. It serves, and calls tools worse.",
         (SERVING_CHAT, ENCODING),
     ),
     Rule(

@@ -41,8 +41,8 @@ def _ports(setup: Setup) -> Iterator[Hit]:
     for one, two in neighbours(setup):
         if _ports_apart(one) or _ports_apart(two):
             continue
-        for mine in claims(setup, one):
-            for theirs in claims(setup, two):
+        for mine in claims(one):
+            for theirs in claims(two):
                 if not mine.meets(theirs) or (setup.stack is not None and mine.is_key and theirs.is_key):
                     continue
                 last, first, whose, other = (

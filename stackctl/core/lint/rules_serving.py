@@ -25,7 +25,7 @@ def _chunk(setup: Setup) -> Iterator[Hit]:
         chunk, page = process.number(CHUNK), _page(setup, process)
         if process.role == "decode" or process.given(CHUNK) is None or chunk is None or chunk <= 0 or page is None:
             continue
-        parts = _attention_ranks(setup, process)
+        parts = _attention_ranks(process)
         each = int(chunk) // parts
         if each % page:
             shared = f", which each of {parts} attention ranks takes {each} of," if parts > 1 else ""
@@ -40,7 +40,7 @@ def _chunk(setup: Setup) -> Iterator[Hit]:
 
 def _page(setup: Setup, process: Process) -> float | None:
     """The page size that will hold; None when it is not known."""
-    if setup.model.is_v4 and setup.at(">=0.5.12"):
+    if setup.model.is_v4:
         return V4_PAGE if process.text("device") in (None, "cuda") else None
     backends = {process.text(name) for name in ("attention-backend", "prefill-attention-backend")}
     card = process.card.arch if process.card is not None else None
@@ -50,9 +50,9 @@ def _page(setup: Setup, process: Process) -> float | None:
     return process.number("page-size") or None
 
 
-def _attention_ranks(setup: Setup, process: Process) -> int:
+def _attention_ranks(process: Process) -> int:
     """The chunk is divided among them before it is checked."""
-    if not attention_dp(setup, process):
+    if not attention_dp(process):
         return 1
     name = "attn-dp-size" if process.given("attn-dp-size") is not None else "dp-size"
     return int(process.number(name) or 1)

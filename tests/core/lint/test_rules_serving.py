@@ -87,6 +87,12 @@ def test_an_engine(case: Case) -> None:
     asked(case, RULES)
 
 
+def test_a_fork_without_a_release_has_the_models_pages_too() -> None:
+    made = setup(single="--chunked-prefill-size 4000 --page-size 64", **V4)
+    nameless = replace(made, upstream=replace(made.upstream, version=None))
+    judged(nameless, Case("CHUNK-PAGE", {}, "chunked-prefill-size@single-0", ("page of 256",)), RULES)
+
+
 def test_a_file_of_commands_is_told_once_and_a_stack_at_each_engine() -> None:
     roles = {"prefill": "", "decode": ""}
     asked(Case("CRASH-DUMP", roles, "crash-dump-folder@prefill-0", (), "info"), RULES)
