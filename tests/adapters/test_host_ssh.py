@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -142,6 +143,10 @@ def test_the_demo_deploys_tests_and_stops_over_it(spec: HostSpec) -> None:
         assert stackctl("deploy", "demo-ssh").stdout.count("passed its gate again") == 1
         assert "decode-0   box   running" in stackctl("status", "demo-ssh").stdout
         assert stackctl("test", "c60-toolcalls", "demo-ssh").returncode == 1
+        assert "RUNS-RELEASE" in stackctl("doctor", "demo-ssh").stdout
+        release = json.loads(stackctl("status", "demo-ssh", "--json").stdout)["release"]
+        since = stackctl("doctor", "demo-ssh", "--since", release, "--exit-code")
+        assert since.returncode == 0 and "box: as it was since the deploy of" in since.stdout, since.stdout
     finally:
         done = stackctl("stop", "demo-ssh")
     assert done.returncode == 0, done.stderr
