@@ -75,7 +75,10 @@ def _read(ports: Ports, stack: ResolvedStack, name: str, *, full: bool) -> Manif
     revision = stack.model.revision or (found.revisions[0] if len(found.revisions) == 1 else None)
     whole = {file: str(one["sha256"]) for file, one in said.items()}
     published = {one.name: one.published for one in found.shards if one.published}
-    return pins.manifest_of(found, stack.model.repo or found.repository, revision, published | whole)
+    origin = (stack.model.repo or found.repository, revision)
+    old = _old(stack)
+    known = pins.remembered(old, pins.manifest_of(found, *origin)) if old else {}
+    return pins.manifest_of(found, *origin, known | published | whole)
 
 
 def _same(ports: Ports, stack: ResolvedStack, names: tuple[str, str], made: Manifest) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stackctl.core.modeldir.values import ModelDir, SmallFile
 
@@ -45,6 +45,15 @@ def manifest_of(model: ModelDir, repo: str | None, revision: str | None, whole: 
             raise ValueError(f"{shard.name} has no whole head")
         shards[shard.name] = PinnedShard(shard.size, shard.sha256, whole.get(shard.name))
     return Manifest(dict(model.files), shards, repo, revision)
+
+
+def remembered(old: Manifest, new: Manifest) -> dict[str, str]:
+    """Digests of whole shards that were known, of those that have the same head and size still."""
+    return {
+        name: one.sha256
+        for name, one in old.shards.items()
+        if one.sha256 and name in new.shards and replace(one, sha256=None) == replace(new.shards[name], sha256=None)
+    }
 
 
 def text(manifest: Manifest) -> str:
@@ -123,5 +132,7 @@ def differences(old: Manifest, new: Manifest) -> Iterator[str]:
 def _short(one: SmallFile | PinnedShard | None) -> str:
     if one is None:
         return "not there"
-    digest = one.sha256 if isinstance(one, SmallFile) else one.header_sha256
-    return f"{digest[:12]} ({one.size} bytes)"
+    if isinstance(one, SmallFile):
+        return f"{one.sha256[:12]} ({one.size} bytes)"
+    whole = f", whole {one.sha256[:12]}" if one.sha256 else ""
+    return f"header {one.header_sha256[:12]} ({one.size} bytes{whole})"

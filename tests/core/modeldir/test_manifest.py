@@ -63,8 +63,19 @@ def test_differences_between_two() -> None:
     other = replace(MADE, files={"config.json": SmallFile(3, "1" * 64)}, shards={})
     assert list(manifest.differences(MADE, other)) == [
         "config.json: 000000000000 (3 bytes) -> 111111111111 (3 bytes)",
-        "a.safetensors: 000000000000 (9 bytes) -> not there",
+        "a.safetensors: header 000000000000 (9 bytes) -> not there",
     ]
+    whole = replace(MADE, shards={"a.safetensors": PinnedShard(9, SHA, "2" * 64)})
+    (line,) = manifest.differences(MADE, whole)
+    assert line.endswith("-> header 000000000000 (9 bytes, whole 222222222222)")
+
+
+def test_digests_of_whole_shards_are_kept_while_head_and_size_are_the_same() -> None:
+    whole = replace(MADE, shards={"a.safetensors": PinnedShard(9, SHA, "2" * 64)})
+    assert manifest.remembered(whole, MADE) == {"a.safetensors": "2" * 64}
+    assert manifest.remembered(whole, replace(MADE, shards={"a.safetensors": PinnedShard(8, SHA)})) == {}
+    assert manifest.remembered(whole, replace(MADE, shards={})) == {}
+    assert manifest.remembered(MADE, whole) == {}
 
 
 def test_a_host_compares_its_folder_with_the_manifest(tmp_path: Path) -> None:
