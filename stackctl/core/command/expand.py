@@ -93,10 +93,20 @@ def _joined(found: list[Word], current: str | None, value: Value | None, token: 
 
 def text_of(token: Token, scope: Scope, begin: int = 0) -> Value:
     """The value of an assignment: one text, nothing splits. `begin`: characters of `NAME=` to leave out."""
-    marked = "".join(_marked(part, scope) for part in token.parts)[begin:][:LIMIT]
-    quote = token.text[begin : begin + 1] in ("'", '"')
     where = token.where
-    return Value(marked, Where(where.file, where.line, (where.column or 1) + begin + quote))
+    made = Value("", Where(where.file, where.line, (where.column or 1) + begin))
+    for part in token.parts:
+        place = part.where if part.where.file else where
+        value = Value(_marked(part, scope), place)
+        if part.kind == "variable" and (found := lookup(part.text, scope)) is not None and found.where.file:
+            value = Value(value.text, found.where, None, found.seams)
+        if begin and part.kind == "text":  # `NAME=` stands in a text of its own, or before the value
+            taken = min(begin, len(value.text))
+            begin -= taken
+            value = Value(value.text[taken:], Where(place.file, place.line, (place.column or 1) + taken))
+        if value.text and len(made.text) < LIMIT:
+            made = made.then(value) if made.text else value
+    return made
 
 
 def text_with_variables(body: str, scope: Scope) -> str:

@@ -21,6 +21,7 @@ OPERATOR = re.compile(
 PLAIN = re.compile(r"[^ \t\n;&|<>()'\"$`\\\r]+")
 ASSIGNS = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
+NOWHERE = Where("")  # of what a variable brings
 BREAKS = " \t\n;&|<>()"
 
 
@@ -31,6 +32,7 @@ class Part:
     kind: Literal["text", "variable", "command", "sum"]
     text: str
     quoted: bool = False
+    where: Where = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -108,14 +110,14 @@ class _Lexer:
             char = text[self._at]
             if char == "'":
                 end = self._end_of("'", self._at + 1)
-                parts.append(Part("text", text[self._at + 1 : end], True))
+                parts.append(Part("text", text[self._at + 1 : end], True, self.where(self._at + 1)))
                 self._at = end + 1
             elif char == '"':
                 self._at += 1
                 self._double(parts, start)
             elif text.startswith("$'", self._at):
                 end = self._end_of_ansi(self._at + 2)
-                parts.append(Part("text", _ansi(text[self._at + 2 : end]), True))
+                parts.append(Part("text", _ansi(text[self._at + 2 : end]), True, self.where(self._at + 2)))
                 self._at = end + 1
             elif char in "$`" or text.startswith(("<(", ">("), self._at):
                 parts.append(self._expansion(quoted=False))
@@ -131,19 +133,20 @@ class _Lexer:
     def _plain(self, parts: list[Part]) -> None:
         found = PLAIN.match(self._text, self._at)
         end = found.end() if found else self._at + 1
-        parts.append(Part("text", self._text[self._at : end].replace("\r", "")))
+        parts.append(Part("text", self._text[self._at : end].replace("\r", ""), False, self.where(self._at)))
         self._at = end
 
     def _escape(self, parts: list[Part]) -> None:
         if self._text.startswith(("\\\n", "\\\r\n"), self._at):
             self._at = self._text.index("\n", self._at) + 1
             return
-        parts.append(Part("text", self._text[self._at + 1 : self._at + 2], True))
+        parts.append(Part("text", self._text[self._at + 1 : self._at + 2], True, self.where(self._at + 1)))
         self._at += 2
 
     def _double(self, parts: list[Part], start: int) -> None:
         text, opened, out = self._text, self._at - 1, list[str]()
-        parts.append(Part("text", "", True))
+        begin = self.where(self._at)
+        parts.append(Part("text", "", True, begin))
         while True:
             if self._at >= len(text):
                 raise self._unclosed("a double quote", opened)
@@ -154,14 +157,15 @@ class _Lexer:
                 out.append(JOINED if text[self._at + 1] == "\n" else text[self._at + 1])
                 self._at += 2
             elif char in "$`":
-                parts.append(Part("text", "".join(out), True))
+                parts.append(Part("text", "".join(out), True, begin))
                 out.clear()
                 parts.append(self._expansion(quoted=True))
+                begin = self.where(self._at)
             else:
                 out.append(char)
                 self._at += 1
         self._at += 1
-        parts.append(Part("text", "".join(out), True))
+        parts.append(Part("text", "".join(out), True, begin))
 
     def _expansion(self, *, quoted: bool) -> Part:
         text, at = self._text, self._at

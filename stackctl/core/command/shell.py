@@ -287,7 +287,7 @@ class _Shell:
             if value.items is not None:
                 value = Value("", old.where, (*(old.items or tuple(fields(old))), *value.items))
             elif old.items is None:
-                value = Value(old.text + value.text, old.where)
+                value = old.then(value)
         elif target.endswith("+="):
             value = Value(hole(f"${name[0]}") + value.text, value.where) if value.items is None else value
         if self._tested:

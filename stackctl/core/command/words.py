@@ -54,11 +54,26 @@ class Word:
 
 @dataclass(frozen=True)
 class Value:
-    """Of a variable: one text with marks, or the words of an array. `where`: of its first character."""
+    """Of a variable: one text with marks, or the words of an array. `where`: of its first character.
+
+    `seams`: offsets in the text from which on it was written elsewhere, and where.
+    """
 
     text: str
     where: Where
     items: tuple[Word, ...] | None = None
+    seams: tuple[tuple[int, Where], ...] = ()
+
+    def place(self, offset: int) -> Where:
+        """Where the character at an offset was written."""
+        begin, where = next((seam for seam in reversed(self.seams) if seam[0] <= offset), (0, self.where))
+        return below(where, self.text[begin:offset].replace(JOINED, "\n"))
+
+    def then(self, more: Value) -> Value:
+        """One text behind the other."""
+        length = len(self.text)
+        seams = (*self.seams, (length, more.where), *((length + at, where) for at, where in more.seams))
+        return Value(self.text + more.text, self.where, None, seams)
 
     @property
     def said(self) -> tuple[str, tuple[tuple[str, bool], ...] | None]:
@@ -99,8 +114,7 @@ def word(marked: str, where: Where, width: int = 0, *, quote: bool = False) -> W
 def fields(value: Value) -> Iterator[Word]:
     """What an unquoted variable comes apart into, each with its own place as far as the text shows it."""
     for match in FIELD.finditer(value.text):
-        before = value.text[: match.start()].replace(JOINED, "\n")
-        yield word(match[0], below(value.where, before))
+        yield word(match[0], value.place(match.start()))
 
 
 def below(start: Where, before: str) -> Where:
@@ -134,14 +148,21 @@ def _added(old: Value, known: Sequence[Value]) -> Value | None:
             items = [item for one in known for item in (one.items or ())[length:]]
             return Value("", old.where, (*old.items, *(_perhaps(item) for item in items)))
     elif all(one.items is None and one.text.startswith(old.text) for one in known):
-        more = " ".join(_perhaps_each(one.text[len(old.text) :]) for one in known)
-        return Value(old.text + more, old.where)
+        made = Value(old.text, old.where if old.text else known[0].where, None, old.seams)
+        for one in known:
+            made = _with_perhaps(made, one, len(old.text))
+        return made
     return None
+
+
+def _with_perhaps(made: Value, one: Value, begin: int) -> Value:
+    """What `one` has from an offset on, behind `made`, each word marked."""
+    for match in FIELD.finditer(one.text, begin):
+        glued = match.start() == begin > 0 and not one.text[begin - 1].isspace()
+        made = Value(made.text + ("" if glued else " "), made.where, None, made.seams)
+        made = made.then(Value(MAYBE + match[0].removeprefix(MAYBE), one.place(match.start())))
+    return made
 
 
 def _perhaps(one: Word) -> Word:
     return Word(one.text, one.where, one.width, one.unknown, True, one.quote)
-
-
-def _perhaps_each(text: str) -> str:
-    return FIELD.sub(lambda match: MAYBE + match[0].removeprefix(MAYBE), text)
