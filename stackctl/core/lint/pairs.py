@@ -15,9 +15,17 @@ from stackctl.core.lint.values import Hit, Place, PlaceKind, Severity
 V4_KV = "fp8_e4m3"  # what `auto` becomes for DeepSeek-V4
 
 
+def is_one(setup: Setup) -> bool:
+    """Whether the processes are one deployment, whole: a page of examples holds several, at the same ports."""
+    if setup.stack is not None:
+        return True
+    seats = [(one.role, one.host, one.text("port"), one.text("node-rank")) for one in setup.engines]
+    return setup.complete and len(set(seats)) == len(seats)
+
+
 def pairs(setup: Setup) -> Iterator[tuple[Process, Process]]:
     """Every prefill with every decode; none when the setup is not the whole deployment."""
-    if setup.complete:
+    if is_one(setup):
         for prefill in setup.of_role("prefill"):
             for decode in setup.of_role("decode"):
                 yield prefill, decode

@@ -12,6 +12,7 @@ from typing import Final
 
 from stackctl.core.lint.asked import at_env, at_flag
 from stackctl.core.lint.evidence import source
+from stackctl.core.lint.machines import is_together, neighbours
 from stackctl.core.lint.pairs import called
 from stackctl.core.lint.ports import Claim, claims
 from stackctl.core.lint.setup import Process, Setup
@@ -21,20 +22,6 @@ GIB: Final = 1 << 30
 SHM: Final = 32 * GIB
 FULL: Final = 0.95  # of a card's memory that two engines may take together
 NCCL: Final = "https://github.com/NVIDIA/nccl/"
-
-
-def neighbours(setup: Setup) -> Iterator[tuple[Process, Process]]:
-    """Every two processes of one machine."""
-    for one, two in combinations(setup.processes, 2):
-        machine = _machine(setup, one)
-        if machine is not None and machine == _machine(setup, two):
-            yield one, two
-
-
-def _machine(setup: Setup, process: Process) -> str | None:
-    """Two names of a stack may be one machine."""
-    spec = setup.stack.hosts.get(process.host or "") if setup.stack is not None else None
-    return spec.hostname if spec is not None else process.host
 
 
 def _ports(setup: Setup) -> Iterator[Hit]:
@@ -67,7 +54,7 @@ def _says(mine: Claim, theirs: Claim) -> bool:
 
 def _rendezvous(setup: Setup) -> Iterator[Hit]:
     """Engines that meet at one address become one group; that is right for the nodes of one engine."""
-    for one, two in combinations(setup.engines, 2):
+    for one, two in combinations(setup.engines if is_together(setup) else (), 2):
         address = one.text("dist-init-addr")
         nodes = (
             one.role == two.role and (one.number("nnodes") or 1) > 1 and one.number("nnodes") == two.number("nnodes")

@@ -5,14 +5,13 @@ It has no table here, so its options count as they are written, without abbrevia
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import urlsplit
 
 from stackctl.core.lint.asked import at_flag
 from stackctl.core.lint.evidence import issue, source
-from stackctl.core.lint.pairs import called
+from stackctl.core.lint.machines import address_of, is_loopback
+from stackctl.core.lint.pairs import called, is_one
 from stackctl.core.lint.setup import Option, Process, Setup
 from stackctl.core.lint.values import Hit, Place, Rule
 from stackctl.core.render.launch import ROUTER_MODULE
@@ -54,7 +53,7 @@ def _says_none(option: Option) -> bool:
 
 def _pair(setup: Setup) -> Iterator[Hit]:
     """The number that decode will use for a prefill, against the one that prefill listens on."""
-    if not setup.complete:
+    if not is_one(setup):
         return
     for router in _routers(setup):
         told = router.all("prefill")
@@ -78,16 +77,9 @@ def _meant(setup: Setup, option: Option, told: int) -> Process | None:
     prefills = setup.of_role("prefill")
     if len(prefills) == 1 and told == 1:
         return prefills[0]
-    port = _port_of(option.values[0]) if option.values else None
+    port = address_of(option.values[0])[1] if option.values else None
     hits = [one for one in prefills if port is not None and one.number("port") == port]
     return hits[0] if len(hits) == 1 else None
-
-
-def _port_of(url: str) -> int | None:
-    try:
-        return urlsplit(url).port
-    except ValueError:
-        return None
 
 
 def _used(setup: Setup, router: Process, option: Option) -> Iterator[tuple[float, str, Place]]:
@@ -142,7 +134,7 @@ def _open(setup: Setup) -> Iterator[Hit]:
     """What stands before it is seen of a stack's hosts at best; of a lone command it is only told."""
     for router in _routers(setup):
         host = router.text("host") or EVERYWHERE
-        if router.on("api-key") or _is_loopback(host):
+        if router.on("api-key") or is_loopback(host):
             continue
         yield Hit(
             f"the router listens on {host} and wants no key: whoever reaches it can ask, and add workers of their own "
@@ -151,13 +143,6 @@ def _open(setup: Setup) -> Iterator[Hit]:
             "give --api-key" if setup.stack is None else IN_A_STACK,
             "info" if setup.stack is None else None,
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 RULES = (

@@ -102,6 +102,38 @@ def test_two_names_of_a_machine_are_one() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prefill", "decode", "router", "same"),
+    [
+        ("", "", None, True),
+        ("--host 0.0.0.0", "--host 127.0.0.1", None, True),
+        ("--host 10.0.0.1", "--host 10.0.0.2", None, False),
+        ("--host 10.0.0.1", "--host 10.0.0.1", None, True),
+        ("--host 10.0.0.1", "", None, False),  # not known
+        ("--nnodes 2 --node-rank 0", "", None, False),
+        ("", "", "--prefill http://127.0.0.1:30000 8998 --decode http://localhost:30000", True),
+        ("", "", "--prefill http://prefill.example:30000 8998 --decode http://decode.example:30000", False),
+        ("", "", "--prefill http://gpu1.example:30000 8998 --decode http://gpu1.example:30000", True),
+        ("", "", "--prefill --decode http://gpu1.example:30000", False),  # a variable stood there
+        ("", "", "--prefill http://[::1:30000 --decode http://127.0.0.1:30000", True),
+    ],
+)
+def test_commands_of_one_file_may_be_for_several_machines(
+    prefill: str, decode: str, router: str | None, same: bool
+) -> None:
+    processes = [on("local", "prefill", prefill), on("local", "decode", decode)]
+    processes += [on("local", "router", f"{router} --port 8000")] if router else []
+    places = "base-gpu-id@decode-0" if same else ""
+    judged(made(*processes), Case("PD-GPU-OVERLAP", {}, places), RULES)
+
+
+def test_a_page_of_examples_is_no_deployment() -> None:
+    """Two prefill servers at one port are two examples, whatever else stands between them."""
+    command = "--port 30000 --dist-init-addr 10.0.0.1:5000"
+    page = [on("local", role, command, index=at) for role in ("prefill", "decode") for at in (0, 1)]
+    assert not list(run(made(*page), [rule for rule in RULES if rule.id.startswith(("PD-", "GPU-"))]))
+
+
+@pytest.mark.parametrize(
     ("command", "env", "found"),
     [
         ("--tp-size 4", {}, {0, 1, 2, 3}),

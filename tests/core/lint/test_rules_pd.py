@@ -271,6 +271,16 @@ def test_half_a_deployment_is_not_compared(rule: str) -> None:
             judged(replace(setup(**case.more, **case.roles), complete=False), replace(case, place=""), RULES)
 
 
+def test_a_page_of_examples_is_not_compared() -> None:
+    """Mooncake first, then the same with nixl, at the same ports."""
+    page = [
+        process(role, f"--port {port} --disaggregation-transfer-backend {backend}", index=at, host="local")
+        for at, backend in enumerate(("mooncake", "nixl"))
+        for role, port in (("prefill", 30000), ("decode", 30001))
+    ]
+    judged(Setup(table(), History(()), tuple(page)), Case("PD-BACKEND", {}), RULES)
+
+
 INDEX = "SGLANG_DSV4_INDEX_K_DTYPE"
 RELEASE = "SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE"
 
@@ -320,7 +330,7 @@ def test_several_decodes_are_told_apart() -> None:
     made = (
         process("prefill", "--disaggregation-transfer-backend nixl"),
         process("decode", "--disaggregation-transfer-backend nixl"),
-        process("decode", "--disaggregation-transfer-backend mooncake", index=1),
+        process("decode", "--disaggregation-transfer-backend mooncake --port 30001", index=1),
     )
     place = "disaggregation-transfer-backend@decode-1"
     judged(Setup(table(), History(()), made), Case("PD-BACKEND", {}, place, ("decode-1 has mooncake",)), RULES)
