@@ -164,7 +164,8 @@ def _names(option: Option) -> set[str]:
 def _role(launch: Launch, upstream: Upstream) -> ProcessRole:
     if launch.is_router:
         return "router"
-    options, _ = read([one.text for one in launch.args], upstream)
+    surely = [one for one in launch.args if not one.maybe]
+    options, _ = read([one.text for one in surely], upstream)
     found = [one for one in options if one.flag is not None and one.flag.dest == "disaggregation_mode" and one.values]
     return ROLES.get(found[-1].values[0], "single") if found else "single"
 
