@@ -4,8 +4,8 @@ The same comparison as the gate's: what an engine says of itself in /server_info
 differs leaves the host.
 
 argv[1] is a request in JSON: {root, launches: [{instance, role, ask, expect: {name: value}}], bound: seconds for one
-answer, containers: [ids of docker]}; the answer is JSON on stdout: {answers: {instance: {status, why, release, model,
-module, differs: [[name, there, wanted]..], workers: [url..] of a router}}, containers: {id: {name, image, labels}}}
+answer, containers: [ids of docker]}; the answer is JSON on stdout: {answers: {instance: {status, why, release, module,
+differs: [[name, there, wanted]..], workers: [url..] of a router}}, containers: {id: {name, image, labels}}}
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def container(one: str) -> dict[str, Any] | None:
 def asked(launch: dict[str, Any], bound: float) -> dict[str, Any]:
     router = launch["role"] == "router"
     first = probe.get(launch["ask"] + ("/workers" if router else "/server_info"), bound)
-    answer = {"status": first.status, "why": "", "release": "", "model": "", "module": "", "differs": [], "workers": []}
+    answer = {"status": first.status, "why": "", "release": "", "module": "", "differs": [], "workers": []}
     said = parsed(first)
     if said is None:
         return dict(answer, why=masks.text(first.text[:SHOWN].strip()))
@@ -67,8 +67,7 @@ def engine(launch: dict[str, Any], info: dict[str, Any], bound: float) -> dict[s
     ]
     return {
         "release": str(about.get("weight_version") or info.get("weight_version") or ""),
-        "model": str(info.get("model_path") or about.get("model_path") or ""),
-        "module": str(info.get("import_path") or ""),
+        "module": os.path.realpath(place) if isinstance(place := info.get("import_path"), str) else "",
         "differs": differs,
     }
 

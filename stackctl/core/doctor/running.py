@@ -155,7 +155,8 @@ def _answers(planned: Planned, there: There, record: Record) -> Iterator[Finding
         elif launch.role == "router":
             yield from _workers(record, answer, asked)
         else:
-            yield from _told(launch.instance, planned, record, answer, asked)
+            yield from _told(launch.instance, record, answer, asked)
+            yield from _imported(launch.instance, there, record, answer, asked)
 
 
 def _workers(record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
@@ -167,7 +168,17 @@ def _workers(record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
         yield _finding("RUNS-WORKERS", "error", message, evidence, remedy)
 
 
-def _told(instance: str, planned: Planned, record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
+def _imported(instance: str, there: There, record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
+    tree = f"{there.state.root}/trees/{record.tree}"
+    if answer.module and not answer.module.startswith(f"{tree}/"):
+        message = f"{instance} was imported from {answer.module}, not from the release's tree"
+        remedy = (
+            "A .pth file, a sitecustomize.py or an import hook comes first: a deploy refuses and says which."
+        )
+        yield _finding("RUNS-ELSEWHERE", "error", message, (Evidence(asked, f"import_path: {answer.module}"),), remedy)
+
+
+def _told(instance: str, record: Record, answer: Answer, asked: str) -> Iterator[Finding]:
     if answer.release and answer.release != record.release:
         message = f"at the port of {instance} release {answer.release} answers, not {record.release}"
         evidence = (Evidence(asked.replace("/server_info", "/model_info"), f"weight_version: {answer.release}"),)

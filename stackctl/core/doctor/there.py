@@ -35,8 +35,7 @@ class Answer:
     status: int = 0
     why: str = ""
     release: str = ""
-    model: str = ""
-    module: str = ""
+    module: str = ""  # the folder that it was imported from, where it tells
     differs: tuple[tuple[str, object, object], ...] = ()
     workers: tuple[str, ...] = ()
 
@@ -81,7 +80,6 @@ def parse_answers(said: Mapping[str, Any]) -> dict[str, Answer]:
             one["status"],
             one["why"],
             one["release"],
-            one["model"],
             one["module"],
             tuple((key, there, wanted) for key, there, wanted in one["differs"]),
             tuple(one["workers"]),

@@ -21,7 +21,7 @@ PORTS = {30000: "prefill-0", 8998: "prefill-0", 30300: "decode-0", 31000: "route
 PLANNED = Planned("main", NEW, RELEASE.launches, PORTS, RECORD.trees)
 WORKERS = tuple(sorted(one.url for one in RECORD.launches if one.role != "router"))
 ANSWERS = {
-    "prefill-0": Answer(200, release=NEW),
+    "prefill-0": Answer(200, release=NEW, module=f"/home/ops/.stackctl/main/trees/{RECORD.tree}/python/sglang"),
     "decode-0": Answer(200, release=NEW),
     "router-0": Answer(200, workers=WORKERS),
 }
@@ -111,6 +111,7 @@ def test_a_process_with_other_arguments_or_variables() -> None:
         ("decode-0", Answer(503), "RUNS-SILENT", "error", "decode-0 runs and answers 503"),
         ("decode-0", Answer(200, release=OLD), "RUNS-ANOTHER", "error", f"release {OLD} answers, not {NEW}"),
         ("decode-0", Answer(200, release=NEW, differs=(("tp_size", 4, "2"),)), "RUNS-OTHER-VALUES", "warning", ""),
+        ("decode-0", Answer(200, release=NEW, module="/usr/lib/x"), "RUNS-ELSEWHERE", "error", "from /usr/lib/x, not"),
         ("router-0", Answer(200, workers=WORKERS[:1]), "RUNS-WORKERS", "error", WORKERS[1]),
     ],
 )  # fmt: skip
@@ -188,8 +189,8 @@ def test_command_lines() -> None:
 def test_answers_are_read() -> None:
     said = {
         "single-0": {
-            "status": 200, "why": "", "release": "r", "model": "/m", "module": "", "differs": [["tp_size", 4, "2"]],
+            "status": 200, "why": "", "release": "r", "module": "/t", "differs": [["tp_size", 4, "2"]],
             "workers": [],
         }
     }  # fmt: skip
-    assert parse_answers(said) == {"single-0": Answer(200, "", "r", "/m", "", (("tp_size", 4, "2"),))}
+    assert parse_answers(said) == {"single-0": Answer(200, "", "r", "/t", (("tp_size", 4, "2"),))}
