@@ -58,11 +58,12 @@ golden: setup
 schema: setup
     STACKCTL_GOLDEN=1 {{ bin }}/python -m pytest -q tests/core/stack/test_editor.py
 
-# measure against peers and limits; `just bench patches` makes the table of docs/patches.md, `just bench corpus` the linter's scores
+# measure against peers and limits; `just bench patches` makes the table of docs/patches.md, `just bench corpus` the linter's scores, `just bench hooks` its rules against sglang's
 bench what="" *args: setup
     @case "{{ what }}" in \
         patches) {{ bin }}/python tests/bench/patches_table.py {{ args }} ;; \
         corpus) {{ bin }}/python tests/bench/corpus_table.py {{ args }} ;; \
+        hooks) {{ bin }}/python tests/bench/dsv4_hooks.py {{ args }} ;; \
         *) {{ bin }}/python -m pytest tests/bench -q {{ what }} {{ args }} ;; \
     esac
 

@@ -79,7 +79,7 @@ def _cp_of(setup: Setup, process: Process, switched: Option) -> Iterator[Hit]:
         message = "context parallelism of prefill is for one machine: DeepSeek-V4 with it takes at most 8 cards"
         yield Hit(message, at_flag(process, "tp-size"), "write 8 or less")
     known = CP_A2A if setup.at(">=0.5.19") else CP_A2A[:-1]
-    if setup.at(">=0.5.18") and (said(process, "moe-a2a-backend") or "none") not in known:
+    if setup.at(">=0.5.17") and (said(process, "moe-a2a-backend") or "none") not in known:
         message = f"{engine(setup)} refuses {said(process, 'moe-a2a-backend')} with context parallelism of DeepSeek-V4"
         yield Hit(message, at_flag(process, "moe-a2a-backend"), f"write {listed(known)}")
 
@@ -137,8 +137,8 @@ RULES = (
         _cp,
         "context parallelism of prefill in a form that DeepSeek-V4 refuses",
         "Only interleave (round-robin-split by its old name), no data parallelism of attention, at most 8 ranks; from "
-        "0.5.18 on only some all-to-all backends.",
-        (source("0.5.12", HOOK), source("0.5.15", HOOK), source("0.5.18", HOOK), source("0.5.23", HOOK)),
+        "0.5.17 on only some all-to-all backends.",
+        (source("0.5.12", HOOK), source("0.5.15", HOOK), source("0.5.17", HOOK), source("0.5.23", HOOK)),
         versions=">=0.5.12",
     ),
     Rule(

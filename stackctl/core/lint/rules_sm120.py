@@ -67,7 +67,7 @@ def _fp4_indexer(setup: Setup) -> Iterator[Hit]:
 def _dsv4_backend(setup: Setup) -> Iterator[Hit]:
     for process in setup.on_sm120 if is_v4(setup) else ():
         name = said(process, "dsv4-attn-backend")
-        if name in ("trtllm", "flashmla_mega"):
+        if name == "trtllm" or (name == "flashmla_mega" and setup.at(">=0.5.23")):  # no choice before
             message = f"{engine(setup)} stops at start: {name} is for SM100 and SM103"
             yield Hit(message, at_flag(process, "dsv4-attn-backend"), "write flashmla or auto")
 

@@ -95,10 +95,10 @@ ROWS = [
     ),
     silent("DSV4-CP", "--enable-dsa-prefill-context-parallel", version="0.5.19"),
     silent("DSV4-CP", "--enable-prefill-context-parallel", version="0.5.13", model=V4_NATIVE),
-    fires("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", flag("moe-a2a-backend"), version="0.5.18"),
+    fires("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", flag("moe-a2a-backend"), version="0.5.17"),
     fires("DSV4-CP", f"{CP} interleave --moe-a2a-backend mori", flag("moe-a2a-backend"), version="0.5.18"),
     silent("DSV4-CP", f"{CP} interleave --moe-a2a-backend mori", version="0.5.19"),
-    silent("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", version="0.5.17"),
+    silent("DSV4-CP", f"{CP} interleave --moe-a2a-backend nixl", version="0.5.16"),
     fires("DSV4-CP", f"{CP} interleave --dp 2 --enable-dp-attention", flag("dp"), version="0.5.23"),
     silent("DSV4-CP", "--cp-strategy zigzag --tp-size 16"),
     fires(

@@ -87,6 +87,7 @@ ATTENTION = [
     fires("SM120-DSV4-ATTN", "--dsv4-attn-backend trtllm", flag("dsv4-attn-backend"), version="0.5.20"),
     fires("SM120-DSV4-ATTN", "--dsv4-attn-backend flashmla_mega", flag("dsv4-attn-backend"), version="0.5.23"),
     silent("SM120-DSV4-ATTN", "--dsv4-attn-backend flashmla", version="0.5.23"),
+    silent("SM120-DSV4-ATTN", "--dsv4-attn-backend flashmla_mega", version="0.5.22"),
     silent("SM120-DSV4-ATTN", "--dsv4-attn-backend trtllm", version="0.5.19"),
     silent("SM120-DSV4-ATTN", "--dsv4-attn-backend trtllm", version="0.5.23", card=H200),
     fires("SM120-DSA-AUTO", "", flag("dsa-decode-backend"), "warning", "takes trtllm", model=GLM),
