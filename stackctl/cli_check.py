@@ -27,7 +27,7 @@ def _explain(context: click.Context, _param: click.Parameter, value: str | None)
         context.exit(context.ensure_object(App).show(explain(value), show_rule))
 
 
-@click.command()
+@click.command(short_help="Validate a stack, and lint it against its base.")
 @click.option("--locked", is_flag=True, help="Fail when the stack differs from its lock file.")
 @click.option("--strict", is_flag=True, help="Fail where it would warn (exit 2).")
 @click.option("--sarif", metavar="FILE", help="Findings for a code host too; - prints them and nothing else.")

@@ -40,7 +40,8 @@ def lint_command(ctx: click.Context, /, file: str | None, sarif: str | None, **a
     """Check a launch command, or a script that holds some, against the flags of the base that will run it.
 
     \b
-    stackctl lint-command --base sglang==0.5.15 --card "RTX PRO 6000" -- python -m sglang.launch_server --tp 4 ...
+    stackctl lint-command --base sglang==0.5.15 -- python -m sglang.launch_server
+    stackctl lint-command --card "RTX PRO 6000" serve.sh
     stackctl lint-command serve.sh --to-stack stacks/main.yaml
 
     FILE: a shell script, a compose or Kubernetes file, a systemd unit, a Dockerfile, a README. Nothing of it is run.
