@@ -13,7 +13,7 @@ def names_of(hosts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for word in hosts for name in word.split(",") if name)
 
 
-@click.command()
+@click.command(short_help="Say what the model's folder holds on each host.")
 @click.option("--full", is_flag=True, help="Hash whole shards too, and compare them.")
 @click.option("--folder", metavar="DIR", help="A folder of this machine instead, without a stack.")
 @click.option("-H", "--hosts", multiple=True, metavar="HOST[,HOST]", help="Only these hosts.")
@@ -28,7 +28,7 @@ def model(app: App, selection: Selection, full: bool, folder: str | None, hosts:
     return app.show(run(app.ports, ModelRequest(selection, names_of(hosts), full, folder)), show_model)
 
 
-@click.command()
+@click.command(short_help="Write stacks/NAME.lock: base, patches, trees.")
 @click.option("--model", "with_model", is_flag=True, help="Read the model on its hosts, and write its manifest too.")
 @click.option("--full", is_flag=True, help="With --model: hash whole shards too.")
 @click.option("-H", "--hosts", multiple=True, metavar="HOST[,HOST]", help="With --model: only these hosts.")

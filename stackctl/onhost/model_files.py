@@ -91,11 +91,10 @@ def opened(path: str) -> Any:
         if error.errno == errno.ENOENT and os.path.islink(path):
             raise Fault("dangling", f"is a link to {os.readlink(path)}, which is not there") from None
         raise Fault("unreadable", str(error.strerror)) from None
-    file = os.fdopen(number, "rb")
     if not stat.S_ISREG(os.fstat(number).st_mode):
-        file.close()
+        os.close(number)
         raise Fault("unreadable", "is no regular file")
-    return file
+    return os.fdopen(number, "rb")
 
 
 def content(path: str) -> bytes:

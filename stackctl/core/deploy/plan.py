@@ -58,6 +58,8 @@ def _prepare(release: Release, record: Record, facts: HostFacts | None) -> Itera
         yield f"{host}: " + (
             f"{what} is there; verify it by its blob ids" if there else f"upload {what}, verified there"
         )
+    if record.pinned:
+        yield f"{host}: compare {record.pinned} with the manifest, small files and heads of shards"
     yield f"{host}: link native files of the same packages into it, where {record.python} has some that it lacks"
     yield f"{host}: write release {release.id}: {', '.join(release.scripts)}"
     packages = "".join(f", and is {name} {version}" for name, version in record.packages.items())

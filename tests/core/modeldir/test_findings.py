@@ -234,3 +234,12 @@ def test_a_repositorys_name_means_its_snapshot_in_the_hubs_cache(tmp_path: Path)
     (home / "refs").mkdir()
     (home / "refs" / "main").write_text("1" * 40)
     assert (there().family, there().repository) == ("deepseek-v4", "deepseek-ai/DeepSeek-V4-Flash")
+
+
+def test_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "models--a--b" / "refs" / "main").mkdir(parents=True)
+    assert "models--a--b" in onhost.main({"path": "a/b", "hub": str(tmp_path)})["real"]
+    (v4(tmp_path / "m") / "tokenizer.json").unlink()
+    (tmp_path / "m" / "tokenizer.json").mkdir()
+    (one,) = found(tmp_path / "m")
+    assert one.id == "MODEL-TOKENIZER"
