@@ -172,9 +172,7 @@ def _imported(instance: str, there: There, record: Record, answer: Answer, asked
     tree = f"{there.state.root}/trees/{record.tree}"
     if answer.module and not answer.module.startswith(f"{tree}/"):
         message = f"{instance} was imported from {answer.module}, not from the release's tree"
-        remedy = (
-            "A .pth file, a sitecustomize.py or an import hook comes first: a deploy refuses and says which."
-        )
+        remedy = "A .pth file, a sitecustomize.py or an import hook comes first: a deploy refuses and says which."
         yield _finding("RUNS-ELSEWHERE", "error", message, (Evidence(asked, f"import_path: {answer.module}"),), remedy)
 
 
