@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 
+from stackctl.core.modeldir import manifest
 from stackctl.core.stack.resolved import GitBase, Instance, PathBase, PypiBase, ResolvedStack
 
 DETAILED = ("model", "serve", "gate", "timeouts", "bisect")  # values whose keys are told one by one
@@ -82,7 +83,9 @@ def _rest(old: ResolvedStack, new: ResolvedStack) -> Iterator[str]:
         before, after = getattr(old, key), getattr(new, key)
         for field in fields(before):
             had, has = getattr(before, field.name), getattr(after, field.name)
-            if _near(had, old) != _near(has, new):
+            if field.name == "pins" and had and has:
+                yield from (f"model: {line}" for line in manifest.differences(manifest.parse(had), manifest.parse(has)))
+            elif _near(had, old) != _near(has, new):
                 yield f"{key}.{field.name}: {_short(_near(had, old))} -> {_short(_near(has, new))}"
     for key in WHOLE:
         before, after = getattr(old, key), getattr(new, key)

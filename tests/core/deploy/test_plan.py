@@ -101,7 +101,8 @@ def test_all_reasons_at_once_and_none_when_all_is_well() -> None:
 
 def test_a_model_that_is_not_the_locked_one_is_refused_file_by_file() -> None:
     made = replace(record(), pinned="/models/m")
-    assert any("compare /models/m with the manifest" in line for line in sentences(release(), made, facts(), prepared()))
+    plan = sentences(release(), made, facts(), prepared())
+    assert any("compare /models/m with the manifest" in line for line in plan)
     names = [f"model-{number}: is not there" for number in range(7)]
     told = [problem.message for problem in refusals(made, facts(), replace(prepared(), model=tuple(names)))]
     assert len(told) == 6 and "model-0: is not there" in told[0] and "2 more files are not" in told[-1]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
+from stackctl.core.modeldir import manifest
+from stackctl.core.modeldir.manifest import Manifest
+from stackctl.core.modeldir.values import SmallFile
 from stackctl.core.stack.compare import facts
-from tests.workspaces import SMALL, ports_of
+from stackctl.core.stack.resolved import ResolvedStack
+from tests.workspaces import MAIN, SMALL, ports_of
 
 PYTHON = 'python: {version: "3.11", paths: [shim]}\n'
 
@@ -27,3 +31,13 @@ def test_an_image_too() -> None:
 
 def test_what_several_roles_change_alike_is_one_line() -> None:
     assert told(SMALL, SMALL.replace("tp-size: 2", "tp-size: 4")) == ("flag tp-size: 2 -> 4",)
+
+
+def test_of_two_manifests_the_files_are_told() -> None:
+    def pinned(digit: str) -> ResolvedStack:
+        made = Manifest({"config.json": SmallFile(3, digit * 64)})
+        text = SMALL.replace("name: m}", "name: m, manifest: m.json}")
+        return load(ports_of({"stacks/main.yaml": text, "stacks/m.json": manifest.text(made)}), MAIN)
+
+    assert facts(pinned("0"), pinned("0")) == ()
+    assert facts(pinned("0"), pinned("1")) == ("model: config.json: 000000000000 (3 bytes) -> 111111111111 (3 bytes)",)
