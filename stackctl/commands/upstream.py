@@ -13,7 +13,6 @@ from hashlib import sha256
 
 from stackctl.core.names import TreeId
 from stackctl.core.upstream.stored import FORMAT, history_from_json, table_from_json, table_to_json
-from stackctl.core.upstream.tables import extract, needed
 from stackctl.core.upstream.values import History, Upstream
 from stackctl.errors import StackctlError
 from stackctl.ports import Ports
@@ -58,6 +57,8 @@ def _kept(ports: Ports, tree: TreeId, engine_module: str) -> Upstream | None:
 
 
 def _read(ports: Ports, tree: TreeId, engine_module: str) -> Upstream:
+    from stackctl.core.upstream.tables import extract, needed  # a kept table needs no reader
+
     with ports.progress.step("reading what this tree understands"):
         blobs = {entry.path: entry.blob for entry in ports.git.list(tree) if entry.path.endswith(".py")}
         wanted = needed(blobs, engine_module)

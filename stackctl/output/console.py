@@ -15,17 +15,20 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 from rich.cells import cell_len
 from rich.console import Console as RichConsole
 from rich.console import RenderableType
-from rich.status import Status
-from rich.table import Table
 from rich.text import Text
 
 from stackctl.errors import InvalidFile, Problem, StackctlError
 from stackctl.output.paint import Paint
+
+if TYPE_CHECKING:  # made late: most commands show neither
+    from rich.status import Status
+    from rich.table import Table
 
 PLAIN_EVERY = 5.0  # seconds without a line before `live` writes one, when nothing can move
 NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps a number with its name; shown as a plain space
@@ -115,6 +118,8 @@ class Console:
 
     def table(self, *columns: str, title: str | None = None) -> Table:
         """An empty table in the house style; columns that begin with `>` are right-aligned numbers."""
+        from rich.table import Table
+
         table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
         for column in columns:
             table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from stackctl.commands.rules import RuleLine
 from stackctl.core.lint.ignore import Ignored
 from stackctl.core.lint.values import Finding, Severity
 from stackctl.output.console import Console
+
+if TYPE_CHECKING:
+    from stackctl.commands.rules import RuleLine
 
 STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 NAMES: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}

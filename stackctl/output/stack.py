@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.text import Text
 
-from stackctl.commands.check import CheckResult
-from stackctl.commands.config import ConfigResult
-from stackctl.commands.lock import LockResult
-from stackctl.commands.render import RenderResult
 from stackctl.core.names import SGLANG
 from stackctl.output.console import Console
 from stackctl.output.lint import counted, show_findings, show_ignored
+
+if TYPE_CHECKING:  # who shows one verb's result needs no other verb
+    from stackctl.commands.check import CheckResult
+    from stackctl.commands.config import ConfigResult
+    from stackctl.commands.lock import LockResult
+    from stackctl.commands.render import RenderResult
 
 SHOWN_OFFSETS = 10
 

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import jinja2
 
@@ -70,15 +71,9 @@ def _identity(launch: Launch, release: ReleaseId) -> tuple[str, ...]:
 
 def render(name: str, source: str, values: Mapping[str, object]) -> str:
     """One template. Raises StackctlError with its file and line for a mistake in it."""
-    environment = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    environment.filters.update({"sh": sh, "comment": comment})
     file = f"templates/{name}"
     try:
-        code = environment.compile(source, name, file)
-        template = jinja2.Template.from_code(environment, code, environment.make_globals(None))
-        return template.render(dict(values))
+        return _compiled(name, source, file).render(dict(values))
     except jinja2.TemplateSyntaxError as error:
         raise StackctlError(error.message or "wrong syntax", where=Where(file, error.lineno)) from error
     except jinja2.TemplateError as error:
@@ -86,6 +81,17 @@ def render(name: str, source: str, values: Mapping[str, object]) -> str:
         raise StackctlError(str(error.message), hint, Where(file, _line(error, file))) from error
     except (TypeError, ValueError, KeyError, ArithmeticError) as error:
         raise StackctlError(f"{type(error).__name__}: {error}", where=Where(file, _line(error, file))) from error
+
+
+@lru_cache(maxsize=8)
+def _compiled(name: str, source: str, file: str) -> jinja2.Template:
+    """Of every engine the same one, and compiling costs more than all renderings."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    environment.filters.update({"sh": sh, "comment": comment})
+    code = environment.compile(source, name, file)
+    return jinja2.Template.from_code(environment, code, environment.make_globals(None))
 
 
 def sh(value: object) -> str:
