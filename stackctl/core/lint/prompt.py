@@ -32,6 +32,7 @@ ENCODERS: Final[dict[Kind, str]] = {
     "conversation": "a conversation template",
     "jinja": "a Jinja template",
 }
+OTHER_FILES: Final = (".jinja2", ".j2", ".txt", ".tmpl", ".tpl")  # sglang stops at these
 GENERATIONS: Final = (  # in the name of a template
     (r"v4[._]?1(?![0-9])", "DeepSeek-V4.1"),
     (r"v4(?![0-9])", "DeepSeek-V4"),
@@ -61,8 +62,11 @@ class Rendering:
 def renderer(setup: Setup, process: Process) -> Rendering | None:
     """What renders the chat prompt of an engine; None when that cannot be known."""
     template = template_of(setup, process)
-    if template is not None and not template.endswith(".jinja"):
-        return Rendering("conversation", f"--chat-template {template}", template)
+    option = process.given("chat-template")
+    file = option.values[0] if option is not None and template is not None else None
+    if file is not None and not file.endswith(".jinja"):
+        is_conversation = file.endswith(".json") or not ("/" in file or file.endswith(OTHER_FILES))
+        return Rendering("conversation", f"--chat-template {template}", template) if is_conversation else None
     parser = process.text("tool-call-parser")
     if parser == "auto" and template is not None:
         return None  # the parser is then guessed from the template

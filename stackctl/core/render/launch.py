@@ -39,9 +39,15 @@ def model_path(stack: ResolvedStack) -> str:
 
 
 def chat_template_file(stack: ResolvedStack) -> str | None:
-    """The name, beside the scripts, of the chat template that the stack brings: its content is in its name."""
+    """The name, beside the scripts, of the chat template that the stack brings: its content is in its name.
+
+    sglang tells a conversation template from a Jinja one by the suffix.
+    """
     text = stack.serve.chat_template_text
-    return None if text is None else f"chat-template-{hashlib.sha256(text.encode()).hexdigest()[:12]}.jinja"
+    if text is None:
+        return None
+    suffix = "json" if (stack.serve.chat_template or "").endswith(".json") else "jinja"
+    return f"chat-template-{hashlib.sha256(text.encode()).hexdigest()[:12]}.{suffix}"
 
 
 def _launch(stack: ResolvedStack, instance: Instance) -> Launch:

@@ -58,6 +58,8 @@ TEMPLATE = "--chat-template examples/chat_template/tool_chat_template_deepseekv3
         ("0.5.15", V4, TEMPLATE, "dsv4"),
         ("0.5.15", V4, "--chat-template chatml", "conversation"),
         ("0.5.15", V4, "--chat-template /t/v4.json --tool-call-parser deepseekv4", "conversation"),
+        ("0.5.15", V4, "--chat-template /t/v4.txt", None),
+        ("0.5.15", V4, "--chat-template v4.j2", None),
         # a parser that is guessed from the template
         ("0.5.15", V4, TEMPLATE + " --tool-call-parser auto", None),
         ("0.5.15", V4, "--tool-call-parser auto", "dsv4"),

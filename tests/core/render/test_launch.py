@@ -49,6 +49,14 @@ def test_a_host_behind_ssh_on_loopback_stays_on_loopback() -> None:
     assert {argument(one.argv, "--host") for one in made} == {"127.0.0.1"}
 
 
+@pytest.mark.parametrize(("given", "suffix"), [("t.jinja", ".jinja"), ("t.json", ".json"), ("t.txt", ".jinja")])
+def test_a_conversation_template_keeps_the_suffix_that_sglang_tells_it_by(given: str, suffix: str) -> None:
+    one = stack()
+    serve = replace(one.serve, chat_template=f"/w/stacks/{given}", chat_template_text="{}")
+    told = argument(launches(replace(one, serve=serve))[0].argv, "--chat-template")
+    assert told.startswith("chat-template-") and told.endswith(suffix)
+
+
 def test_no_launch_says_which_release_it_is() -> None:
     assert all("--weight-version" not in one.argv for one in launches(stack()))
 
