@@ -55,7 +55,10 @@ def _of_kind(setup: Setup, kind: Kind) -> Iterator[tuple[Process, Option]]:
 def _unknown(setup: Setup) -> Iterator[Hit]:
     for process, option in _of_kind(setup, "unknown"):
         message = f"{engine(setup)} has no flag {option.word}"
-        yield Hit(message, flag_place(process, option), _meant(setup, process, option))
+        unsure = bool(setup.upstream.unknown)  # what could not be read may be what declares it
+        message += ", as far as its source could be read" if unsure else ""
+        severity: Severity | None = "warning" if unsure else None
+        yield Hit(message, flag_place(process, option), _meant(setup, process, option), severity)
 
 
 def _meant(setup: Setup, process: Process, option: Option) -> str:

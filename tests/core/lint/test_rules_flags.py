@@ -217,6 +217,13 @@ def test_a_table_that_could_not_be_read_says_nothing() -> None:
     assert told(_of(Upstream("sglang", "0.5.15", "none"), "--whatever --pp 3")) == []
 
 
+def test_a_table_with_holes_makes_an_unknown_flag_a_warning() -> None:
+    table = Upstream("sglang", "0.5.15", "argparse", (Flag(("--port",), "port"),), unknown=("x.py: not followed",))
+    (fired,) = run(_of(table, "--whatever 1"), RULES)
+    assert fired.severity == "warning"
+    assert fired.hit.message == "sglang 0.5.15 has no flag --whatever, as far as its source could be read"
+
+
 def test_the_router_has_no_table() -> None:
     given = setup(single="--model-path /m", router="--whatever 1")
     assert told(given) == []
