@@ -11,8 +11,8 @@ from packaging.specifiers import SpecifierSet
 
 from stackctl.core.command.findings import findings
 from stackctl.core.command.launches import launches
+from stackctl.core.command.script import commands
 from stackctl.core.command.setup import Ground, readings
-from stackctl.core.command.shell import commands
 from stackctl.core.command.words import Text
 from stackctl.core.lint.catalogue import RULES
 from stackctl.core.lint.model_name import card_of_hardware, model_of_words

@@ -17,8 +17,8 @@ from stackctl.commands.workspace import shown
 from stackctl.core.command import sources
 from stackctl.core.command.findings import findings
 from stackctl.core.command.launches import DIFFUSION, UNDERSTOOD, Launch, launches
+from stackctl.core.command.script import commands
 from stackctl.core.command.setup import Ground, Reading, readings
-from stackctl.core.command.shell import commands
 from stackctl.core.command.to_stack import Wish, to_stack
 from stackctl.core.command.words import Simple, Text, Word
 from stackctl.core.lint.catalogue import RULES

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stackctl.core.command import shell
 from stackctl.core.command.container import Container, container_of
+from stackctl.core.command.script import commands
 from stackctl.core.command.words import Simple, Text, Value, Word, hole
 from stackctl.errors import Where
 
@@ -44,6 +44,7 @@ class Launch:
     machine: str | None = None
     container: Container | None = None
     env_open: bool = False
+    played: str = ""
 
     @property
     def is_router(self) -> bool:
@@ -61,7 +62,10 @@ def launches(found: Iterable[Simple], engine_module: str = ENGINE) -> tuple[Laun
     for simple in found:
         first = simple.words[0].text if simple.words else ""
         open_env = open_env or first in ("source", ".")
-        launched += (replace(one, env_open=one.env_open or open_env) for one in _of(simple, engine_module, 0))
+        launched += (
+            replace(one, env_open=one.env_open or open_env, played=simple.played)
+            for one in _of(simple, engine_module, 0)
+        )
     return tuple(launched)
 
 
@@ -89,7 +93,7 @@ def _inside(simple: Simple, at: int, engine: str, depth: int) -> Iterator[Launch
     env, machine, container, is_open = _around(simple, simple.words[:at])
     source = Text(one.where.file, one.text, one.where.line or 1, (one.where.column or 1) + one.quote)
     exported = {name: Value(_marked(word), word.where) for name, word in env.items()}
-    for inner in shell.commands(source, exported=exported):
+    for inner in commands(source, exported=exported):
         inner = replace(inner, branches=simple.branches + inner.branches)
         for launch in _of(inner, engine, depth + 1):
             yield replace(

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import yaml
 
-from stackctl.core.command import shell
 from stackctl.core.command.container import Container
+from stackctl.core.command.script import commands
 from stackctl.core.command.words import Simple, Text, Value, Word, hole
 from stackctl.errors import InvalidFile, Problem, Where
 
@@ -80,7 +80,7 @@ class _Manifest:
         if not isinstance(node, yaml.ScalarNode):
             return ()
         text = self._source(node)
-        return shell.commands(replace(text, text=_to_shell(text.text) if compose else text.text), exported=exported)
+        return commands(replace(text, text=_to_shell(text.text) if compose else text.text), exported=exported)
 
     def _source(self, node: yaml.ScalarNode) -> Text:
         """The scalar with its lines as in the file; what YAML folds is continued."""

@@ -174,6 +174,8 @@ def _host(launch: Launch) -> str:
     """Commands of one file are for one machine, unless it says another, or only one of them is ever run."""
     if launch.machine:
         return launch.machine
+    if launch.played:
+        return f"{LOCAL} as {launch.played}"
     return f"{LOCAL}, line {launch.where.line}" if launch.branches else LOCAL
 
 

@@ -8,7 +8,7 @@ there. It knows no program; launches.py does.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
 from stackctl.core.command.expand import (
@@ -48,12 +48,9 @@ class _Frame:
     pattern: bool = False
 
 
-def commands(
-    source: Text, variables: Mapping[str, Value] | None = None, exported: Mapping[str, Value] | None = None
-) -> tuple[Simple, ...]:
-    """In order. `variables` are known from outside; `exported` ones reach the programs too. Raises InvalidFile."""
-    scope = Scope({**(variables or {}), **(exported or {})}, set(exported or {}))
-    return tuple(_Shell(tokens(source), scope).all())
+def run(found: tuple[Token, ...], scope: Scope) -> Iterator[Simple]:
+    """The commands of a script, in order; `scope` is what is known before. Raises InvalidFile."""
+    yield from _Shell(found, scope).all()
 
 
 class _Shell:

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
-from stackctl.core.command import shell
 from stackctl.core.command.expand import Scope, text_of
 from stackctl.core.command.lexer import ASSIGNS, tokens
 from stackctl.core.command.manifest import services
+from stackctl.core.command.script import commands
 from stackctl.core.command.words import HOLE, Simple, Text, Value, Word, hole
 from stackctl.core.patches.dockerfile import assigned, instructions
 from stackctl.errors import InvalidFile, Problem, Where
@@ -36,9 +36,9 @@ def read(file: str, data: bytes) -> tuple[Simple, ...]:
         case "dockerfile":
             return tuple(_dockerfile(file, text))
         case "markdown":
-            return shell.commands(Text(file, _fenced(text)))
+            return commands(Text(file, _fenced(text)))
         case "shell":
-            return shell.commands(Text(file, text))
+            return commands(Text(file, text))
 
 
 def kind_of(file: str, text: str) -> Kind:
@@ -100,7 +100,7 @@ def _unit(file: str, text: str) -> Iterator[Simple]:
             prefix = re.match(r"[-@:+!]*", value)
             skip = prefix.end() if prefix else 0
             source = Text(file, _quoted_operators(_specified(value[skip:])), line, column + skip)
-            for one in shell.commands(source, exported=exported):
+            for one in commands(source, exported=exported):
                 words = tuple(_opened(word) for word in one.words)
                 yield replace(one, words=words, machine=None, env_open=is_open)
 
@@ -162,7 +162,7 @@ def _dockerfile(file: str, text: str) -> Iterator[Simple]:
             entry = _behind(entry, found) if one.word == "CMD" else found
         elif one.word in ("CMD", "ENTRYPOINT"):
             exported = {name: Value(value, where) for name, value in variables.items()}
-            entry = shell.commands(Text(file, one.rest, one.line, len(one.word) + 2), exported=exported)
+            entry = commands(Text(file, one.rest, one.line, len(one.word) + 2), exported=exported)
     yield from entry
 
 

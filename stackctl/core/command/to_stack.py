@@ -100,6 +100,11 @@ class _Writer:
             name = re.sub(r"[^a-z0-9._-]", "-", launch.machine.lower())
             self._hosts.setdefault(name, launch.machine)
             return name
+        if launch.played:
+            if launch.played not in self._hosts:
+                hint = f"give --host {launch.played}=ADDRESS for each role"
+                self._problem(f"the script becomes {launch.played} on a machine of its own", launch.where, hint)
+            return launch.played
         if not self._hosts:
             self._hosts["local"] = "local"
         return next(iter(self._hosts))

@@ -86,7 +86,8 @@ class Simple:
     """A simple command: its words, and the variables that it gets from this file.
 
     `branches`: for each condition around it the number of the condition and of its branch. `machine`: that it runs on,
-    where the file says one. `env_open`: variables come from a file that was not read.
+    where the file says one. `env_open`: variables come from a file that was not read. `played`: the role in which the
+    script has it, when it asks for one.
     """
 
     words: tuple[Word, ...]
@@ -95,6 +96,10 @@ class Simple:
     machine: str | None = None
     container: Container | None = None
     env_open: bool = False
+    played: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.branches))
 
 
 def hole(source: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackctl.core.command.shell import commands
+from stackctl.core.command.script import commands
 from stackctl.core.command.words import Simple, Text
 from stackctl.errors import InvalidFile
 

@@ -184,3 +184,13 @@ def test_any_value_comes_back(value: str) -> None:
     argv = rendered(stack)[0].argv
     assert argv[argv.index("--log-level") + 1] == value
     assert rendered(stack)[0].env["A"] == value
+
+
+def test_a_script_of_two_roles_wants_a_host_for_each() -> None:
+    script = "case $1 in prefill) ;; decode) ;; esac\nsglang serve /m --disaggregation-mode $1"
+    refused = [str(problem) for problem in made(script).problems]
+    assert refused == [
+        f"serve.sh:2:1: the script becomes {role} on a machine of its own" for role in ("prefill", "decode")
+    ]
+    stack = stack_of(made(script, hosts={"prefill": "a@one", "decode": "a@two"}).text)
+    assert [(one.id, one.host) for one in stack.engines] == [("prefill-0", "prefill"), ("decode-0", "decode")]
