@@ -12,7 +12,7 @@ from stackctl.commands.upstream import history, upstream_of
 from stackctl.core.lint import ignore
 from stackctl.core.lint.catalogue import RULES, by_id
 from stackctl.core.lint.from_stack import setup_of
-from stackctl.core.lint.places import located
+from stackctl.core.lint.places import located, order
 from stackctl.core.lint.run import run
 from stackctl.core.lint.values import Finding
 from stackctl.core.patches.values import PatchedTree
@@ -56,7 +56,7 @@ def lint(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Lint:
     upstream = upstream_of(ports, tree.tree, stack.serve.module, _version(stack.base))
     setup = setup_of(stack, upstream, history(ports), (patch.name for patch in tree.patches))
     left, ignored, faults = ignore.apply(merged, located(setup, run(setup, RULES)), rules)
-    told = tuple(ignore.with_severity([*left, *faults], stack.severity))
+    told = tuple(ignore.with_severity(sorted([*left, *faults], key=order), stack.severity))
     return Lint(told, tuple(ignored), upstream.unknown)
 
 

@@ -57,7 +57,7 @@ def located(setup: Setup, fired: Sequence[Fired]) -> list[Located]:
         if hit.place.instance and hit.place.instance not in instances:
             instances.append(hit.place.instance)
     found = [Located(finding_of(one, spot, who), spot.lines) for one, spot, who in groups.values()]
-    return sorted(found, key=lambda each: _order(each.finding))
+    return sorted(found, key=lambda each: order(each.finding))
 
 
 def finding_of(fired: Fired, spot: Spot, instances: Iterable[str]) -> Finding:
@@ -67,7 +67,8 @@ def finding_of(fired: Fired, spot: Spot, instances: Iterable[str]) -> Finding:
     )
 
 
-def _order(finding: Finding) -> tuple[bool, str, int, int]:
+def order(finding: Finding) -> tuple[bool, str, int, int]:
+    """By file, line and column; what has no place comes last."""
     where = finding.where or Where("")
     return finding.where is None, where.file, where.line or 0, where.column or 0
 

@@ -136,9 +136,9 @@ RULES = (
         "error",
         _removed,
         "a flag that an older release had, with what to write now",
-        "sglang takes flags away without a release of overlap: 0.5.20 alone dropped 23. What replaces one may be gone "
-        "in turn, so the hint is of this release.",
-        (f"{_SRC}blob/v0.5.23/python/sglang/srt/arg_groups/fields",),
+        "The parser stops at it. sglang takes flags away, most of them after some releases in which they were "
+        "deprecated: 0.5.20 alone dropped 23. What replaces one may be gone in turn, so the hint is of this release.",
+        (f"{_SRC}tree/v0.5.23/python/sglang/srt/arg_groups/fields",),
     ),
     Rule(
         "FLAG-AMBIGUOUS",

@@ -19,7 +19,7 @@ KNOWS_MORE = {  # a rule that knows the model -> what it says better, of the sam
     "PARSER-PAIR": ("CHOICE", "VALUE-DEPRECATED"),
     "PARSER-FORCES-ENCODING": ("CHOICE", "PARSER-PAIR"),
     "DSV4-KV": ("CHOICE",),
-    "DSV4-ATTN": ("CHOICE",),
+    "DSV4-ATTN": ("CHOICE", "VALUE-DEPRECATED"),
     "PD-KV-DTYPE": ("DSV4-KV",),
 }
 RANK: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2}
