@@ -12,7 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.command_ground import Read, ground
+from stackctl.commands.foreseen import foreseen
+from stackctl.commands.gather import load
 from stackctl.commands.model_folder import folder_here
+from stackctl.commands.selection import Selection
 from stackctl.commands.workspace import shown
 from stackctl.core.command import sources
 from stackctl.core.command.findings import findings
@@ -28,6 +31,7 @@ from stackctl.core.lint.values import Finding
 from stackctl.core.modeldir.view import view_of
 from stackctl.core.names import TreeId
 from stackctl.core.stack.model import NAME
+from stackctl.core.stack.wording import SECRET_NAME, SECRET_VALUE
 from stackctl.errors import InvalidFile, Problem, UsageError, Where
 from stackctl.ports import Ports
 
@@ -120,7 +124,7 @@ def lint_command(ports: Ports, request: LintCommandRequest) -> LintCommandResult
         findings=tuple(one for reading in read for one in findings(reading, RULES)),
         unknown=tuple(_unknown(read, found)),
         unread=base.upstream.unknown,
-        line=line,
+        line=hidden(line),
         strict=request.strict,
     )
     return result if request.to_stack is None else _with_stack(ports, request, result, read, base)
@@ -154,6 +158,16 @@ def as_line(words: Sequence[str]) -> str:
         before = match is not None
         line.append(match[1] + shlex.quote(match[2]) if match and match[2] else one if match else shlex.quote(one))
     return " ".join(line)
+
+
+def hidden(line: str) -> str:
+    """The command with stars, as many, for what looks like a secret, or stands behind a name of one."""
+
+    def value(match: re.Match[str]) -> str:
+        return match[1] + match[2] + "*" * len(match[3]) if SECRET_NAME.search(match[1]) else match[0]
+
+    line = re.sub(r"([A-Za-z_][\w-]*|--[\w-]+)([ =]+)((?!-)\S+)", value, line)
+    return SECRET_VALUE.sub(lambda match: "*" * len(match[0]), line)
 
 
 def _card(text: str | None) -> Card | None:
@@ -243,13 +257,23 @@ def _with_stack(
     hosts = _hosts(request.hosts)
     wish = Wish(name, result.source, base.base, base.patches, hosts, _templates(ports, read))
     made = to_stack(read, wish)
-    if made.problems:
-        return replace(result, refused=made.problems)
+    path = posixpath.normpath(posixpath.join(ports.files.cwd(), "stacks/main.yaml" if target == "-" else target))
+    problems = made.problems or _unsound(ports, path, made.text)
+    if problems:
+        return replace(result, refused=tuple(problems))
     if target != "-":
-        path = posixpath.normpath(posixpath.join(ports.files.cwd(), target))
         ports.files.write(path, made.text.encode())
         return replace(result, stack=made.text, written=shown(ports, path))
     return replace(result, stack=made.text)
+
+
+def _unsound(ports: Ports, path: str, text: str) -> tuple[Problem, ...]:
+    """What `check` would refuse in the file, before it is written: two engines of one port, a card that two take."""
+    try:
+        load(foreseen(ports, {path: text.encode()})[0], Selection(path))
+    except InvalidFile as error:
+        return tuple(replace(problem, where=None) for problem in error.problems)
+    return ()
 
 
 def _hosts(given: Sequence[str]) -> Mapping[str, str]:

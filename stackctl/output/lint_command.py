@@ -6,7 +6,6 @@ from rich.text import Text
 
 from stackctl.commands.lint_command import LintCommandResult
 from stackctl.core.lint.values import Finding
-from stackctl.core.stack.wording import SECRET_VALUE
 from stackctl.errors import InvalidFile
 from stackctl.output.console import Console
 from stackctl.output.lint import STYLES, counted, show_findings
@@ -61,7 +60,7 @@ def _pointed(console: Console, line: str, one: Finding) -> None:
         part = row[begin : end if end >= 0 else len(row)]
         dots = "… " if begin else ""
         width = len(one.key) or len(row[column:].split(" ", 1)[0])
-        console.print(Text("    " + dots + SECRET_VALUE.sub(lambda match: "*" * len(match[0]), part), no_wrap=True))
+        console.print(Text("    " + dots + part, no_wrap=True))
         console.print(
             Text("    " + " " * (len(dots) + column - begin) + "^" * max(1, width), style="cyan", no_wrap=True)
         )

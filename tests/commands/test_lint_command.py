@@ -8,8 +8,10 @@ from hashlib import sha256
 
 import pytest
 
+from stackctl.commands.gather import load
 from stackctl.commands.init import BASE
-from stackctl.commands.lint_command import LintCommandRequest, LintCommandResult, as_line, lint_command
+from stackctl.commands.lint_command import LintCommandRequest, LintCommandResult, as_line, hidden, lint_command
+from stackctl.commands.selection import Selection
 from stackctl.core.names import TreeId
 from stackctl.core.stack.resolved import PypiBase
 from stackctl.core.upstream.stored import FORMAT, table_to_json
@@ -181,9 +183,6 @@ def test_strict_and_the_exit_code() -> None:
 
 
 def test_the_stack_is_written_whole_and_can_be_loaded() -> None:
-    from stackctl.commands.gather import load
-    from stackctl.commands.selection import Selection
-
     ports = machine({"serve.sh": "sglang serve --model-path /m --chat-template t.jinja", "t.jinja": "{{ x }}"})
     result = lint(ports=ports, file="serve.sh", base="0.5.15", to_stack="stacks/mine.yaml", hosts=("gpu1=a@b",))
     assert (result.written, result.exit) == ("stacks/mine.yaml", 0)
@@ -191,3 +190,25 @@ def test_the_stack_is_written_whole_and_can_be_loaded() -> None:
     assert (stack.base, stack.serve.chat_template_text) == (BASE, "{{ x }}")
     assert stack.hosts["gpu1"].address == "a@b"
     assert ports.files.read("/ws/stacks/mine.yaml").decode() == result.stack
+
+
+def test_a_stack_that_check_would_refuse_is_not_written() -> None:
+    script = "sglang serve /m --disaggregation-mode prefill\nsglang serve /m --disaggregation-mode decode"
+    ports = machine({"serve.sh": script})
+    result = lint(ports=ports, file="serve.sh", base="0.5.23", to_stack="stacks/mine.yaml")
+    assert [problem.message for problem in result.refused] == ["port 30000 on local is port of prefill-0 already"]
+    assert (result.stack, result.written, ports.files.exists("/ws/stacks/mine.yaml")) == ("", None, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("serve --api-key abc --tp 4", "serve --api-key *** --tp 4"),
+        ("HF_TOKEN=abcd serve --api-key=xy", "HF_TOKEN=**** serve --api-key=**"),
+        ("serve --x hf_abcdefghijklmnopqrst", "serve --x " + "*" * 23),
+        ("serve --tokenizer-path /m --max-tokens 4", "serve --tokenizer-path /m --max-tokens 4"),
+        ("serve --api-key --tp 4", "serve --api-key --tp 4"),
+    ],
+)
+def test_secrets_of_a_command_are_not_shown(line: str, shown: str) -> None:
+    assert hidden(line) == shown
