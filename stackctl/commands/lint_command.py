@@ -31,6 +31,7 @@ from stackctl.core.lint.values import Finding
 from stackctl.core.modeldir.view import view_of
 from stackctl.core.names import TreeId
 from stackctl.core.stack.model import NAME
+from stackctl.core.stack.resolved import PathBase
 from stackctl.core.stack.wording import SECRET_NAME, SECRET_VALUE
 from stackctl.errors import InvalidFile, Problem, UsageError, Where
 from stackctl.ports import Ports
@@ -255,6 +256,9 @@ def _with_stack(
     target = request.to_stack or "-"
     name = "main" if target == "-" else _named(posixpath.basename(target))
     hosts = _hosts(request.hosts)
+    if isinstance(base.base, PathBase) and not ports.files.is_dir(f"{base.base.path}/python/sglang"):
+        hint = "name the folder above python/, or a release"
+        raise UsageError(f"--base {request.base}: a stack's base has its package at python/sglang", hint)
     wish = Wish(name, result.source, base.base, base.patches, hosts, _templates(ports, read))
     made = to_stack(read, wish)
     path = posixpath.normpath(posixpath.join(ports.files.cwd(), "stacks/main.yaml" if target == "-" else target))

@@ -24,7 +24,8 @@ KEYS = {**SAME, "port": "port", "gpus": "base-gpu-id", "bootstrap_port": "disagg
 def findings(reading: Reading, rules: Sequence[Rule]) -> list[Finding]:
     """In the order of the file; what several processes have at one word is told once."""
     sure = [one for one in run(reading.sure, rules) if _may_be_said(one, reading)]
-    perhaps = [one for one in run(reading.whole, rules) if _is_of_a_maybe(one, reading)]
+    whole = run(reading.whole, rules) if reading.whole != reading.sure else ()
+    perhaps = [one for one in whole if _is_of_a_maybe(one, reading)]
     groups: dict[tuple[object, ...], tuple[Fired, Spot, list[str]]] = {}
     for setup, one in [*((reading.sure, one) for one in sure), *((reading.whole, one) for one in perhaps)]:
         spot = _spot(one.hit.place, setup, reading)
