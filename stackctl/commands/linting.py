@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackctl.commands.upstream import history, upstream_of
 from stackctl.core.lint import ignore
@@ -16,10 +17,12 @@ from stackctl.core.lint.places import located, order
 from stackctl.core.lint.run import run
 from stackctl.core.lint.values import Finding
 from stackctl.core.patches.values import PatchedTree
-from stackctl.core.stack.resolved import Base, PypiBase, ResolvedStack
+from stackctl.core.stack.resolved import Base, GitBase, PypiBase, ResolvedStack
+from stackctl.core.upstream.values import Upstream
 from stackctl.errors import InvalidFile, Problem
 from stackctl.ports import Ports
 
+RELEASE = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)")
 WAY_OUT = (
     "where one of these is right after all, say why on its line: `# stackctl: ignore RULE because …`; "
     "`lint: {severity: {RULE: warning}}` lets all of a rule through"
@@ -53,17 +56,28 @@ def lint(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Lint:
         return Lint()
     rules = by_id()
     ignore.refuse_unknown(merged, stack.severity, rules)
-    upstream = upstream_of(ports, tree.tree, stack.serve.module, _version(stack.base))
+    upstream = _upstream(ports, stack, tree)
     setup = setup_of(stack, upstream, history(ports), (patch.name for patch in tree.patches))
     left, ignored, faults = ignore.apply(merged, located(setup, run(setup, RULES)), rules)
     told = tuple(ignore.with_severity(sorted([*left, *faults], key=order), stack.severity))
     return Lint(told, tuple(ignored), upstream.unknown)
 
 
-def _version(base: Base) -> str | None:
-    """What the pin says, where it is one of sglang itself; else the tree has to."""
+def _upstream(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Upstream:
+    found = upstream_of(ports, tree.tree, stack.serve.module, _pinned(stack.base))
+    return found if found.version else replace(found, version=_called(stack.base))
+
+
+def _pinned(base: Base) -> str | None:
+    """The release that a wheel of sglang itself is."""
     name, _, version = base.requirement.partition("==") if isinstance(base, PypiBase) else ("", "", "")
     return version if name.lower() == "sglang" else None
+
+
+def _called(base: Base) -> str | None:
+    """The release that people call a commit: a checkout of sglang does not say so itself."""
+    match = RELEASE.fullmatch(base.ref) if isinstance(base, GitBase) else None
+    return match[1] if match else None
 
 
 def refuse_errors(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> tuple[str, ...]:

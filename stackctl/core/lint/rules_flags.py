@@ -13,7 +13,7 @@ from stackctl.core.lint.foreign import sglangs
 from stackctl.core.lint.near import did_you_mean
 from stackctl.core.lint.setup import Option, Process, Setup
 from stackctl.core.lint.values import Hit, Place, Rule, Severity
-from stackctl.core.lint.wording import engine, instead, life, listed
+from stackctl.core.lint.wording import engine, flags_unread, instead, life, listed
 from stackctl.core.upstream.values import Flag
 
 Kind = Literal["removed", "foreign", "ambiguous", "unknown", "abbreviated", "known"]
@@ -55,7 +55,7 @@ def _of_kind(setup: Setup, kind: Kind) -> Iterator[tuple[Process, Option]]:
 def _unknown(setup: Setup) -> Iterator[Hit]:
     for process, option in _of_kind(setup, "unknown"):
         message = f"{engine(setup)} has no flag {option.word}"
-        unsure = bool(setup.upstream.unknown)  # what could not be read may be what declares it
+        unsure = flags_unread(setup.upstream)  # what could not be read may be what declares it
         message += ", as far as its source could be read" if unsure else ""
         severity: Severity | None = "warning" if unsure else None
         yield Hit(message, flag_place(process, option), _meant(setup, process, option), severity)

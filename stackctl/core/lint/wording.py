@@ -22,6 +22,11 @@ def engine(setup: Setup) -> str:
     return f"sglang {base.version}" if base.version else "this sglang"
 
 
+def flags_unread(base: Upstream) -> bool:
+    """Whether something that may declare flags could not be read: what is told of variables declares none."""
+    return any("variables" not in sentence for sentence in base.unknown)
+
+
 @dataclass(frozen=True)
 class Life:
     """How a name stands to a release: `gone`: the release that took it away; `later`: the one that brings it."""
