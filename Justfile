@@ -62,6 +62,7 @@ schema: setup
 bench what="" *args: setup
     @case "{{ what }}" in \
         patches) {{ bin }}/python tests/bench/patches_table.py {{ args }} ;; \
+        parser) {{ bin }}/python tests/bench/compare_parser.py {{ args }} ;; \
         corpus) {{ bin }}/python tests/bench/corpus_table.py {{ args }} ;; \
         hooks) {{ bin }}/python tests/bench/dsv4_hooks.py {{ args }} ;; \
         *) {{ bin }}/python -m pytest tests/bench -q {{ what }} {{ args }} ;; \

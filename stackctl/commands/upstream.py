@@ -6,6 +6,7 @@ A kept table that is broken is made anew, and one that cannot be kept is only sl
 from __future__ import annotations
 
 import gc
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -64,17 +65,22 @@ def _read(ports: Ports, tree: TreeId, engine_module: str) -> Upstream:
         wanted = needed(blobs, engine_module)
         contents = ports.git.read_blobs([blobs[path] for path in wanted])
         files = {path: contents[blobs[path]] for path in wanted if blobs[path] in contents}
-        with _uncollected():
+        with _undisturbed():
             return extract(files, engine_module)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Syntax trees hold no circles, and looking for some among millions of nodes takes longer than parsing."""
+def _undisturbed() -> Iterator[None]:
+    """Syntax trees hold no circles, and looking for some among millions of nodes takes longer than parsing.
+
+    What Python thinks of somebody else's source (an escape sequence that is none) is not for our reader.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         if was:
             gc.enable()

@@ -63,7 +63,7 @@ def test_the_version_that_is_pinned_counts_and_is_not_kept() -> None:
     assert upstream_of(ports, TREE).version == "0.5.15"
 
 
-@pytest.mark.parametrize("broken", [b"", b"{", b'{"format": 1}', b'{"format": 0}', b"\xff\xfe"])
+@pytest.mark.parametrize("broken", [b"", b"{", b'{"format": 2}', b'{"format": 0}', b"\xff\xfe"])
 def test_a_broken_one_is_made_anew(broken: bytes) -> None:
     files = MemoryFiles()
     files.data[FILE] = broken

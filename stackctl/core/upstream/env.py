@@ -87,9 +87,9 @@ def _deprecated(machine: Machine, module: Module) -> dict[str, str | None]:
                 found.update(_table(machine, module, node.value))
     envs = module.names.get("Envs")
     for name, value in machine.body(envs).items() if isinstance(envs, Class) else ():
-        old = value.fields.get("deprecated_name") if isinstance(value, Instance) else None
-        if isinstance(old, str):
-            found[old] = name
+        alias = value.fields.get("deprecated_name") if isinstance(value, Instance) else None
+        if isinstance(alias, str):
+            found[alias] = name
     return found
 
 

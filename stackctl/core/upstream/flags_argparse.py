@@ -64,18 +64,18 @@ def _flag(reading: Reading) -> Flag:
     dest = reading.get("dest") or next((one for one in names if one.startswith("--")), names[0]).lstrip("-")
     help_text = _help(reading)
     deprecated = action.startswith("Deprecated") or DEPRECATED.match(help_text) is not None
-    none = action in NO_VALUE or action == BOTH_WAYS
+    nargs = 0 if action in NO_VALUE or action == BOTH_WAYS else reading.get("nargs", own.get("nargs"))
     choices = _choices(reading, own)
     flag = Flag(
         names=names,
         dest=str(dest).replace("-", "_"),
-        nargs=0 if none else reading.get("nargs", own.get("nargs")),
+        nargs=nargs,
         choices=choices,
         default=_text(reading, reading.get("default", own.get("default", DEFAULTS.get(action)))),
         required=reading.get("required", False) is True,
         deprecated=deprecated,
         use=_instead(reading, names, help_text) if deprecated else None,
-        type="bool" if none else _type(reading, own),
+        type="bool" if nargs == 0 else _type(reading, own),
         action=action,
     )
     if reading.added.maybe:

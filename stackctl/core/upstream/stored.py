@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from stackctl.core.upstream.values import EnvVar, Flag, History, Replacement, Span, Upstream
 
-FORMAT = 1  # raise it whenever a table of the same tree would come out another
+FORMAT = 2  # raise it whenever a table of the same tree would come out another
 T = TypeVar("T")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stackctl.core.upstream.static.machine import Machine
 from stackctl.core.upstream.static.values import External, Unknown, unknown_in
@@ -114,3 +116,36 @@ def test_a_class_that_is_made_anew_of_itself_keeps_what_its_body_says() -> None:
 
 def test_a_branch_that_raises_is_the_end_of_a_function() -> None:
     assert isinstance(value("f()", "def f():\n    raise ValueError\n    return ['a']"), Unknown)
+
+
+PIECES = sorted({before for _, before, *_ in [*KNOWN.values(), *UNKNOWN.values()] if before})
+MORE = [
+    "class A(B):\n    pass",
+    "class B(A):\n    x: int = 1",
+    "def g(*a, **k):\n    return g(*a, **k) + g()",
+    "A = A + [A]",
+    "A.append(A)",
+    "for A in A:\n    A.append(A)",
+    "M[M] = M",
+    "with open(A) as A:\n    A = A",
+    "from here import *",
+    "import here.here",
+    "del A, M[0]",
+    "A = [*A, *M, *g()]",
+    "A = {**M, **A}",
+    "A = (lambda x: x(x))(lambda x: x(x))",
+    "A, (B, *C) = M",
+    "match A:\n    case 1:\n        A = 2",
+    "async def h():\n    await A",
+    "A = " + "-" * 300 + "1",
+    "A = " + " + ".join(["'x'"] * 2000),
+]
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, *MORE]), max_size=8),
+    st.sampled_from(["A", "M", "C", "f()", "g()", "B.x", "[A, M]"]),
+)
+@settings(max_examples=150, deadline=None)
+def test_nothing_that_is_written_stops_it(pieces: list[str], expression: str) -> None:
+    value(expression, "\n".join(pieces))

@@ -163,8 +163,8 @@ BROKEN = [
     b"[]",
     b"null",
     b'{"format": 0}',
-    b'{"format": 1}',
-    b'{"format": 1, "flags": 3, "versions": []}',
+    b'{"format": 2}',
+    b'{"format": 2, "flags": 3, "versions": []}',
     b"\xff",
 ]
 

@@ -24,7 +24,7 @@ from stackctl.core.upstream.static.values import (
     Unknown,
 )
 
-STEPS = 2_000_000  # expressions; the largest release so far takes about 40,000
+STEPS = 400_000  # expressions; the largest release so far takes about 40,000
 DEPTH = 40
 
 
@@ -60,8 +60,14 @@ class Machine:
             if path is not None and tree is not None:
                 made = Module(name, path, tree, {"__name__": name})
                 self._modules[name] = made
-                statements.run(self, tree.body, Scope(made, made.names))
+                self._run_module(made)
         return self._modules[name]
+
+    def _run_module(self, made: Module) -> None:
+        try:
+            statements.run(self, made.tree.body, Scope(made, made.names))
+        except RecursionError:
+            self.faults.append(f"{made.path} goes too deep to follow: what stands behind is not known")
 
     def parsed(self, path: str) -> ast.Module | None:
         """The syntax tree of a file; None, and a sentence in `faults`, when it has none.
@@ -133,10 +139,13 @@ class Machine:
 
     def line(self, one: Class) -> tuple[Class, ...]:
         """The class and those of the tree that it comes from, nearest first."""
-        found = [one]
-        for base in self.bases(one):
-            if isinstance(base, Class) and base is not one:
-                found += [each for each in self.line(base) if each not in found]
+        found: list[Class] = []
+        waiting = [one]
+        while waiting:
+            each = waiting.pop(0)
+            if each not in found:
+                found.append(each)
+                waiting[:0] = [base for base in self.bases(each) if isinstance(base, Class)]
         return tuple(found)
 
     def outside(self, one: Class) -> tuple[str, ...]:
@@ -162,7 +171,10 @@ class Machine:
         reader = expressions.READERS.get(type(node))
         if reader is None:
             return Unknown(f"{type(node).__name__} at {place(node, scope)}")
-        return reader(self, node, scope)
+        try:
+            return reader(self, node, scope)
+        except RecursionError:
+            return Unknown("what goes too deep to follow")
 
     def run(self, function: Function, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """What a function of the tree returns."""
