@@ -88,7 +88,7 @@ def _spot(place: Place, setup: Setup, reading: Reading) -> Spot:
     for process in _concerned(place, setup):
         launch = reading.launches[process.id]
         first = first or launch
-        words = launch.args if setup is reading.whole else tuple(one for one in launch.args if not one.maybe)
+        words = launch.args if setup is reading.whole else reading.words[process.id]
         if found := _word(name, process, launch, words):
             return Spot(found.where, found.text.partition("=")[0])
     return Spot(first.where if first else None, "")

@@ -22,6 +22,7 @@ PLAIN = re.compile(r"[^ \t\n;&|<>()'\"$`\\\r]+")
 ASSIGNS = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*|[0-9@*#?$!-]")
 NOWHERE = Where("")  # of what a variable brings
+HERE = re.compile(r"(?<!<)<<(?!<)-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
 BREAKS = " \t\n;&|<>()"
 
 
@@ -186,13 +187,21 @@ class _Lexer:
         return Part("variable", name[0], quoted) if name else Part("text", "$", quoted)
 
     def _closing(self, at: int, opening: str, closing: str) -> int:
-        """Behind the bracket that ends the one at `at`; quotes inside are respected."""
+        """Behind the bracket that ends the one at `at`; quotes and here-documents inside are respected."""
         text, depth, start = self._text, 0, at
+        ends: list[str] = []
         while at < len(text):
             if text[at] == "\\":
                 at += 1
-            elif text[at] == "'" and opening == "(":
+            elif opening == "(" and text[at] == "'":
                 at = self._end_of("'", at + 1)
+            elif opening == "(" and text[at] == '"':
+                at = self._end_of_double(at)
+            elif opening == "(" and (here := HERE.match(text, at)):
+                ends.append(here[2])
+                at = here.end() - 1
+            elif text[at] == "\n" and ends:
+                at = self._behind(at + 1, ends)
             elif text[at] == opening:
                 depth += 1
             elif text[at] == closing:
@@ -201,6 +210,26 @@ class _Lexer:
                     return at + 1
             at += 1
         raise self._unclosed(f"`{text[start - 1 : start + 1]}`", start - 1)
+
+    def _end_of_double(self, at: int) -> int:
+        """The quote that ends the one at `at`."""
+        start, at = at, at + 1
+        while at < len(self._text) and self._text[at] != '"':
+            if self._text.startswith("$(", at):
+                at = self._closing(at + 1, "(", ")")
+            else:
+                at += 2 if self._text[at] == "\\" else 1
+        if at >= len(self._text):
+            raise self._unclosed("a double quote", start)
+        return at
+
+    def _behind(self, at: int, ends: list[str]) -> int:
+        """The last character of here-documents that begin at `at`; `ends` is emptied."""
+        for end in ends:
+            found = re.compile(rf"^[ \t]*{re.escape(end)}$", re.MULTILINE).search(self._text, at)
+            at = found.end() + 1 if found else len(self._text)
+        ends.clear()
+        return at - 1
 
     def _end_of(self, quote: str, at: int) -> int:
         end = self._text.find(quote, at)

@@ -6,9 +6,11 @@ What a stack cannot say is a problem with the place of its word; all of them are
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stackctl.core.command.launches import Launch
+from stackctl.core.command.words import Word
 from stackctl.core.lint.setup import Option, Process
 from stackctl.core.stack.wording import ENV_MADE, FLAG, SECRET_NAME, SECRET_VALUE
 from stackctl.errors import Problem, Where
@@ -50,9 +52,10 @@ class Said:
         self.problems.append(Problem(message, where, hint=hint))
 
 
-def said(process: Process, launch: Launch) -> Said:
-    made = Said(process, launch, left_out=[one.text for one in launch.args if one.maybe])
-    words = [one for one in launch.args if not one.maybe]
+def said(process: Process, launch: Launch, words: Sequence[Word]) -> Said:
+    """`words`: of the process; those of the launch that are not among them are only there under a condition."""
+    places = {one.where for one in words}
+    made = Said(process, launch, left_out=[one.text for one in launch.args if one.where not in places])
     for one in words:
         if one.unknown:
             hint = "set it in the file, or write the value into the command"

@@ -37,13 +37,15 @@ class Ground:
 class Reading:
     """One deployment: launches that belong together, by the ids of their processes.
 
-    `sure`: without what is only there under a condition; `whole`: with it. `silenced`: names (of flags without dashes,
-    of variables) about which nothing is said. `open_args`, `open_env`: processes that may have more than was read.
+    `sure`: without what is only there under a condition, of `words`; `whole`: with it. `silenced`: names (of flags
+    without dashes, of variables) about which nothing is said. `open_args`, `open_env`: processes that may have more
+    than was read.
     """
 
     sure: Setup
     whole: Setup
     launches: Mapping[str, Launch]
+    words: Mapping[str, tuple[Word, ...]]
     silenced: frozenset[str] = frozenset()
     open_args: frozenset[str] = frozenset()
     open_env: frozenset[str] = frozenset()
@@ -56,6 +58,7 @@ class _Made:
 
     sure: Process
     whole: Process
+    words: tuple[Word, ...]
     silenced: set[str] = field(default_factory=set)
     unknown: list[Word] = field(default_factory=list)
     open_args: bool = False
@@ -91,6 +94,7 @@ def _reading(group: Sequence[tuple[Launch, _Made]], ground: Ground) -> Reading:
         setup(made.sure for _, made in group),
         setup(made.whole for _, made in group),
         {made.sure.id: launch for launch, made in group},
+        {made.sure.id: made.words for _, made in group},
         frozenset(name for _, made in group for name in made.silenced),
         frozenset(made.sure.id for _, made in group if made.open_args),
         frozenset(made.sure.id for launch, made in group if launch.env_open),
@@ -100,7 +104,7 @@ def _reading(group: Sequence[tuple[Launch, _Made]], ground: Ground) -> Reading:
 
 def _made(launch: Launch, role: ProcessRole, index: int, ground: Ground) -> _Made:
     table = None if launch.is_router else ground.upstream
-    surely = tuple(one for one in launch.args if not one.maybe)
+    surely = _surely(launch.args, table)
     known_env = {name: one.text for name, one in launch.env.items() if not one.unknown and not one.maybe}
     whole_options, whole_left = read([one.text for one in launch.args], table)
     options, left = read([one.text for one in surely], table)
@@ -126,7 +130,24 @@ def _made(launch: Launch, role: ProcessRole, index: int, ground: Ground) -> _Mad
     whole = replace(whole, gpus=_gpus(whole, launch))
     kept = tuple(word for word in left if not any(one.is_hole and one.text == word for one in surely))
     sure = replace(whole, argv=tuple(one.text for one in surely), options=masked, left=kept, env=known_env)
-    return _Made(sure, whole, silenced, unknown, is_open)
+    return _Made(sure, whole, surely, silenced, unknown, is_open)
+
+
+def _surely(words: tuple[Word, ...], table: Upstream | None) -> tuple[Word, ...]:
+    """Without words that may not be there; but the value of an option that is there is only unknown."""
+    options, _ = read([one.text for one in words], table)
+    values = {
+        at
+        for option in options
+        if not words[option.position].maybe
+        for at in range(option.position + 1, option.position + 1 + len(option.values) - option.joined)
+        if words[at].maybe
+    }
+    return tuple(
+        replace(one, maybe=False, unknown=one.unknown or (one.text,)) if at in values else one
+        for at, one in enumerate(words)
+        if not one.maybe or at in values
+    )
 
 
 def _masked(
@@ -164,8 +185,7 @@ def _names(option: Option) -> set[str]:
 def _role(launch: Launch, upstream: Upstream) -> ProcessRole:
     if launch.is_router:
         return "router"
-    surely = [one for one in launch.args if not one.maybe]
-    options, _ = read([one.text for one in surely], upstream)
+    options, _ = read([one.text for one in _surely(launch.args, upstream)], upstream)
     found = [one for one in options if one.flag is not None and one.flag.dest == "disaggregation_mode" and one.values]
     return ROLES.get(found[-1].values[0], "single") if found else "single"
 

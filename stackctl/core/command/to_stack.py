@@ -83,7 +83,7 @@ class _Writer:
         self._reading, self._wish = reading, wish
         self._secrets: set[str] = set()
         self._hosts = dict(wish.hosts)
-        self._roles = [said(one, reading.launches[one.id]) for one in reading.sure.processes]
+        self._roles = [said(one, reading.launches[one.id], reading.words[one.id]) for one in reading.sure.processes]
         for one in self._roles:
             self.problems += one.problems
             self._secrets |= one.secrets

@@ -98,6 +98,8 @@ def test_a_value_that_is_unknown_is_compared_with_nothing(second: str) -> None:
         ("SGLANG_LOG_GC=$X sglang serve --model-path /m", []),
         ("sglang serve --model-path $X --page-size 64", []),
         ("sglang serve --model-path $D/DeepSeek-V4-Flash --page-size 64", ["DSV4-PAGE"]),
+        ("M=''\nwhile x; do case $1 in -m) M=\"$2\";; esac; done\nsglang serve --model-path \"$M\" --tp 2", []),
+        ("P=''\nif x; then P=5; fi\nsglang serve --model-path /m --port $P --page-size 64", []),
         ("sglang-router --pd-disaggregation $WORKERS --port 1", []),
     ],
 )  # fmt: skip

@@ -62,6 +62,9 @@ def run(script: str) -> list[str]:
         ("(A=2; true); A=${A:-1}; run $A", ["run", "1"]),
         ("true && A=1; run $A", ["run", "1"]),
         ("[ -z \"$A\" ] && exit 1; A=1; run $A", ["run", "1"]),
+        ("A=$(x - <<'PY'\nit's (\nPY\n) ; run a", ["run", "a"]),
+        ("A=$(x <<<word); run a", ["run", "a"]),
+        ("A=$(x \")\" \"$(y '(')\"); run a", ["run", "a"]),
         ("cat <<EOF\nrun no\nEOF\nrun yes", ["run", "yes"]),
     ],
 )  # fmt: skip
