@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
 
@@ -12,6 +13,7 @@ from stackctl.commands.gather import load
 from stackctl.commands.init import BASE
 from stackctl.commands.lint_command import LintCommandRequest, LintCommandResult, as_line, hidden, lint_command
 from stackctl.commands.selection import Selection
+from stackctl.core.base.values import TreeFile
 from stackctl.core.names import TreeId
 from stackctl.core.stack.resolved import PypiBase
 from stackctl.core.upstream.stored import FORMAT, table_to_json
@@ -212,3 +214,29 @@ def test_a_stack_that_check_would_refuse_is_not_written() -> None:
 )
 def test_secrets_of_a_command_are_not_shown(line: str, shown: str) -> None:
     assert hidden(line) == shown
+
+
+class Folder(Trees):
+    """`Trees` that also take a tree, and keep what it was made of."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+
+    def write_tree(self, files: Iterable[TreeFile]) -> TreeId:
+        self.paths = [file.path for file in files]
+        return TREES["0.5.15"]
+
+
+@pytest.mark.parametrize(("below", "base"), [("src/python/sglang", "src"), ("lib/sglang", "lib"), ("sgl", "sgl")])
+def test_a_folder_with_the_source_is_a_base(below: str, base: str) -> None:
+    files = {f"{below}/srt/server_args.py": "", f"{below}/srt/x.so": "", f"{below}/version.py": ""}
+    git = Folder()
+    ports = replace(machine(files), git=git)
+    result = lint(*SERVE, "--nope", ports=ports, base=base)
+    assert git.paths == ["python/sglang/srt/server_args.py", "python/sglang/version.py"]
+    assert (result.base, rules(result)) == (base, ["FLAG-UNKNOWN"])
+
+
+def test_a_folder_without_it_is_none() -> None:
+    with pytest.raises(UsageError, match="the folder x has no sglang"):
+        lint(*SERVE, ports=machine({"x/y": ""}), base="x")
