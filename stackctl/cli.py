@@ -6,6 +6,7 @@ Verbs are imported when they run, so that `--help` stays quick. Nothing is decid
 from __future__ import annotations
 
 import errno
+import gc
 import io
 import signal
 import sys
@@ -31,6 +32,7 @@ from stackctl.cli_rebase import VERBS as REBASE_VERBS
 from stackctl.commands.selection import Selection
 from stackctl.errors import Interrupted, StackctlError
 
+QUIET = 50_000  # objects made before the collector looks
 TEST_CODES = {1: 125, 2: 129}  # `stackctl test` follows `git bisect run`: 1 means bad, and only that
 
 
@@ -151,6 +153,7 @@ def _terminated(_signal: int, _frame: object) -> None:
 
 def entry() -> None:
     """The console script: SIGTERM ends a command as Ctrl-C does, so that what it holds is freed."""
+    gc.set_threshold(QUIET, 50, 50)  # imports make many objects and no garbage
     signal.signal(signal.SIGTERM, _terminated)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

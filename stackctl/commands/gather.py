@@ -45,7 +45,7 @@ def load_file(ports: Ports, chosen: Chosen) -> ResolvedStack:
     checked = schema.check(merged)
     site = replace(site, versions=_versions(ports, site, checked.keys.patches, base_of(checked.keys, merged, site)))
     if checked.keys.default:
-        refuse_two(defaults(ports, chosen.workspace))
+        refuse_two(defaults(ports, chosen.workspace, (chosen.file, merged.where(("default",)))))
     asked = tuple(wanted(checked.keys, merged, site))
     found = _read_all(ports, asked, posixpath.join(site.workspace, "patches"))
     stack = resolve(checked.keys, merged, site, found)

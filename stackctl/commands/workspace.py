@@ -61,10 +61,16 @@ def stack_files(ports: Ports, workspace: str) -> tuple[str, ...]:
     return tuple(posixpath.join(folder, name) for name in ports.files.list(folder) if name.endswith(SUFFIXES))
 
 
-def defaults(ports: Ports, workspace: str) -> list[tuple[str, Where]]:
-    """Files that say `default: true`, each with the place. A file that cannot be read says nothing here."""
+def defaults(ports: Ports, workspace: str, known: tuple[str, Where] | None = None) -> list[tuple[str, Where]]:
+    """Files that say `default: true`, each with the place. A file that cannot be read says nothing here.
+
+    `known`: one that was read already and says it.
+    """
     found = []
     for file in stack_files(ports, workspace):
+        if known and file == known[0]:
+            found.append(known)
+            continue
         document = _parsed(ports, file)
         if document and document.value.get("default") is True:
             found.append((file, document.marks[("default",)].key))
