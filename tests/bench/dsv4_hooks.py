@@ -28,14 +28,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stackctl.app import App
 from stackctl.commands.command_ground import Read, ground
-from stackctl.core.lint import rules_dsv4, rules_dsv4_features, rules_sm120, rules_v41
 from stackctl.core.lint.argv import read
+from stackctl.core.lint.rules import dsv4, dsv4_features, sm120, v41
 from stackctl.core.lint.run import run
 from stackctl.core.lint.setup import Card, ModelView, Process, Setup
 from stackctl.core.upstream.values import Flag
 from stackctl.ports import Ports
 
-MODULES = (rules_dsv4, rules_dsv4_features, rules_sm120, rules_v41)
+MODULES = (dsv4, dsv4_features, sm120, v41)
 NOT_ASKED = "SM120-DSV4-VERSION"  # kernels that are missing: no hook knows that
 RULES = tuple(rule for module in MODULES for rule in module.RULES if rule.id != NOT_ASKED)
 VERSIONS = "0.5.12,0.5.13.post1,0.5.14,0.5.15,0.5.16,0.5.17,0.5.18,0.5.19,0.5.20,0.5.21,0.5.22,0.5.23"

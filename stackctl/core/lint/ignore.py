@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.core.lint.near import did_you_mean
-from stackctl.core.lint.own import IGNORE_INVALID, IGNORE_UNUSED
 from stackctl.core.lint.places import Located
+from stackctl.core.lint.rules.own import IGNORE_INVALID, IGNORE_UNUSED
 from stackctl.core.lint.values import Finding, Rule
 from stackctl.core.stack.merge import Merged
 from stackctl.core.stack.resolved import Told

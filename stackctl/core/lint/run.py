@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stackctl.core.lint.own import RULE_FAILED, VERSION_UNKNOWN
+from stackctl.core.lint.rules.own import RULE_FAILED, VERSION_UNKNOWN
 from stackctl.core.lint.setup import Setup
 from stackctl.core.lint.values import Hit, Place, Rule, Severity
 

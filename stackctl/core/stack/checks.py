@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stackctl.core.lint.prompt import missing_template
+from stackctl.core.lint.known.prompt import missing_template
 from stackctl.core.modeldir.manifest import parse
 from stackctl.core.names import SGLANG
 from stackctl.core.patches.names import patch_name_fault

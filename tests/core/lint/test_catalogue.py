@@ -7,8 +7,8 @@ import re
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from stackctl.core.lint import own
 from stackctl.core.lint.catalogue import RULES, by_id
+from stackctl.core.lint.rules import own
 from stackctl.core.lint.run import KNOWS_MORE, TOO_OLD
 from stackctl.core.lint.values import Rule
 

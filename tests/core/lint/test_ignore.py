@@ -10,8 +10,8 @@ from stackctl.commands.gather import load
 from stackctl.commands.selection import Selection
 from stackctl.core.lint.from_stack import setup_of
 from stackctl.core.lint.ignore import Ignored, apply, refuse_unknown, with_severity
-from stackctl.core.lint.own import RULES as OWN
 from stackctl.core.lint.places import located
+from stackctl.core.lint.rules.own import RULES as OWN
 from stackctl.core.lint.run import run
 from stackctl.core.lint.setup import Setup
 from stackctl.core.lint.values import Finding, Hit, Place, Rule
