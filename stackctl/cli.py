@@ -77,7 +77,7 @@ def render(app: App, selection: Selection, out: str) -> int:
 @click.pass_obj
 def test_verb(app: App, selection: Selection, name: str, url: str | None, concurrency: int | None) -> int:
     """Run test NAME against what is deployed: 0 clean, 1 bad, 125 inconclusive, 129 wrong usage."""
-    from stackctl.commands.test import TestRequest, run_test
+    from stackctl.commands.testing.test import TestRequest, run_test
     from stackctl.output.verify import show_report
 
     return app.show(run_test(app.ports, TestRequest(name, selection, url, concurrency=concurrency)), show_report)

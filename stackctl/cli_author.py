@@ -45,7 +45,7 @@ def trailer_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.pass_obj
 def new(app: App, /, name: str, stack: str | None, **where: str | None) -> int:
     """Open a work tree for a new patch NAME, the queue up to there applied."""
-    from stackctl.commands.authoring import NewRequest, new_patch
+    from stackctl.commands.authoring.begin import NewRequest, new_patch
     from stackctl.output.authoring import show_open
 
     if where["after"] and where["before"]:
@@ -65,7 +65,7 @@ def new(app: App, /, name: str, stack: str | None, **where: str | None) -> int:
 @click.pass_obj
 def edit(app: App, name: str | None, stack: str | None, update: bool, status: bool) -> int:
     """Open a work tree with the change of patch NAME uncommitted in it; one that is open is left as it is."""
-    from stackctl.commands.authoring import edit_patch, open_edits
+    from stackctl.commands.authoring.begin import edit_patch, open_edits
     from stackctl.output.authoring import show_all, show_open
 
     if status or name is None:
@@ -95,10 +95,10 @@ def refresh(app: App, /, name: str | None, stack: str | None, trailers: dict[str
 
     Without NAME: the edit whose work tree you are in, or the only one.
     """
-    from stackctl.commands.authoring import abort
-    from stackctl.commands.message import Words
-    from stackctl.commands.refresh import RefreshRequest
-    from stackctl.commands.refresh import refresh as run
+    from stackctl.commands.authoring.begin import abort
+    from stackctl.commands.authoring.message import Words
+    from stackctl.commands.authoring.refresh import RefreshRequest
+    from stackctl.commands.authoring.refresh import refresh as run
     from stackctl.output.authoring import show_aborted, show_refreshed
 
     if not given["dry_run"]:

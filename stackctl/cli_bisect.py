@@ -62,8 +62,8 @@ def bisect() -> None:
 @click.pass_obj
 def run_bisect(app: App, /, selection: Selection, **options: Any) -> int:
     """Find the patch, flag or variable, or the pair, that makes a test fail."""
-    from stackctl.commands.bisect import BisectRequest
-    from stackctl.commands.bisect import bisect as run
+    from stackctl.commands.bisect.search import BisectRequest
+    from stackctl.commands.bisect.search import bisect as run
     from stackctl.output.bisect import show_report
 
     app.may_change()
@@ -81,8 +81,8 @@ def views(command: Callable[..., int]) -> Callable[..., int]:
 @views
 def status(app: App, selection: Selection, test: str | None, session: str | None) -> int:
     """Where a session stands, and what it would do next."""
-    from stackctl.commands.bisect_views import ViewRequest
-    from stackctl.commands.bisect_views import status as look
+    from stackctl.commands.bisect.views import ViewRequest
+    from stackctl.commands.bisect.views import status as look
     from stackctl.output.bisect import show_status
 
     return app.show(look(app.ports, ViewRequest(selection, test, session)), show_status)
@@ -92,8 +92,8 @@ def status(app: App, selection: Selection, test: str | None, session: str | None
 @views
 def log(app: App, selection: Selection, test: str | None, session: str | None) -> int:
     """Every event of a session, in order."""
-    from stackctl.commands.bisect_views import ViewRequest
-    from stackctl.commands.bisect_views import log as look
+    from stackctl.commands.bisect.views import ViewRequest
+    from stackctl.commands.bisect.views import log as look
     from stackctl.output.bisect import show_log
 
     return app.show(look(app.ports, ViewRequest(selection, test, session)), show_log)
@@ -105,8 +105,8 @@ def log(app: App, selection: Selection, test: str | None, session: str | None) -
 @views
 def undo(app: App, selection: Selection, test: str | None, session: str | None, run: int | None) -> int:
     """Let a run count no more; the session is open again."""
-    from stackctl.commands.bisect_views import ViewRequest
-    from stackctl.commands.bisect_views import undo as take_back
+    from stackctl.commands.bisect.views import ViewRequest
+    from stackctl.commands.bisect.views import undo as take_back
     from stackctl.output.bisect import show_undo
 
     app.may_change()
@@ -117,8 +117,8 @@ def undo(app: App, selection: Selection, test: str | None, session: str | None, 
 @views
 def report(app: App, selection: Selection, test: str | None, session: str | None) -> int:
     """The report of a session, as it stands."""
-    from stackctl.commands.bisect_views import ViewRequest
-    from stackctl.commands.bisect_views import last_report as look
+    from stackctl.commands.bisect.views import ViewRequest
+    from stackctl.commands.bisect.views import last_report as look
     from stackctl.output.bisect import show_report
 
     return app.show(look(app.ports, ViewRequest(selection, test, session)), show_report)

@@ -20,8 +20,8 @@ def graph(app: App, selection: Selection, dot: bool, svg: str | None) -> int:
     Edges are content, context, tombstone (lines that the other deleted), file, declared, or hint: a Python name that
     the other adds, which is no need.
     """
-    from stackctl.commands.graph import graph_of, save_drawing
-    from stackctl.core.patches.graph import dot as as_dot
+    from stackctl.commands.queue.graph import graph_of, save_drawing
+    from stackctl.core.review.graph import dot as as_dot
     from stackctl.output.graph import show_graph
 
     if dot and svg:
@@ -39,7 +39,7 @@ def graph(app: App, selection: Selection, dot: bool, svg: str | None) -> int:
 @click.pass_obj
 def why(app: App, selection: Selection, patch: str, other: str) -> int:
     """Why PATCH needs OTHER: the lines of both patch files and of the tree, over every patch between them."""
-    from stackctl.commands.graph import why as run
+    from stackctl.commands.queue.graph import why as run
     from stackctl.output.graph import show_why
 
     return app.show(run(app.ports, patch, other, selection), show_why)
@@ -56,7 +56,7 @@ def why(app: App, selection: Selection, patch: str, other: str) -> int:
 @click.pass_obj
 def move(app: App, /, name: str, stack: str | None, dry_run: bool, **side: str | None) -> int:
     """Move NAME within the queue of STACK, once the new order is proved to give the same tree."""
-    from stackctl.commands.requeue import Beside, move_patch
+    from stackctl.commands.queue.requeue import Beside, move_patch
     from stackctl.output.requeue import show_requeued
 
     given = [(other, where == "before") for where, other in side.items() if other]
@@ -79,7 +79,7 @@ def move(app: App, /, name: str, stack: str | None, dry_run: bool, **side: str |
 @click.pass_obj
 def drop(app: App, /, name: str, stack: str | None, dry_run: bool, **flags: bool) -> int:
     """Drop NAME from the queue of STACK, once the rest is proved to stand without it. Its file stays."""
-    from stackctl.commands.requeue import Dropping, drop_patch
+    from stackctl.commands.queue.requeue import Dropping, drop_patch
     from stackctl.output.requeue import show_requeued
 
     if not dry_run:

@@ -60,8 +60,8 @@ def _sources(command: Callable[..., int]) -> Callable[..., int]:
 @click.pass_obj
 def import_verb(app: App, /, stack: str | None, trailers: dict[str, str], **given: Any) -> int:
     """Make canonical patches of whatever a fork is kept as, and prove that they give the same tree."""
-    from stackctl.commands.importing import ImportRequest, import_patches
-    from stackctl.commands.importing_ground import How
+    from stackctl.commands.importing.ground import How
+    from stackctl.commands.importing.verb import ImportRequest, import_patches
     from stackctl.output.importing import show_import
 
     if not given["dry_run"]:
@@ -94,7 +94,7 @@ def import_verb(app: App, /, stack: str | None, trailers: dict[str, str], **give
 @click.pass_obj
 def export_verb(app: App, /, selection: Selection, dry_run: bool, **where: str | None) -> int:
     """Write the queue as real commits with reproducible ids, or as a mailbox; an import gives the same files back."""
-    from stackctl.commands.exporting import ExportRequest, export_patches
+    from stackctl.commands.importing.export import ExportRequest, export_patches
     from stackctl.output.importing import show_export
 
     if (where["mbox"] is None) == (where["branch"] is None):
@@ -113,7 +113,7 @@ def _chosen(given: dict[str, Any]) -> tuple[str, Any]:
 
 def _take(kind: str, value: Any, given: dict[str, Any]) -> Any:
     """What reads the source, bound to its options."""
-    from stackctl.commands import importing_sources as sources
+    from stackctl.commands.importing import sources
 
     match kind:
         case "from":

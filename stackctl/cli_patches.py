@@ -23,7 +23,7 @@ def patches() -> None:
 @click.pass_obj
 def patches_list(app: App, selection: Selection, closure: bool, source: str | None) -> int:
     """The patches in order: title, area, size, upstream, needs."""
-    from stackctl.commands.patches import list_patches
+    from stackctl.commands.queue.look import list_patches
     from stackctl.output.patches import show_list
 
     return app.show(list_patches(app.ports, selection, closure, source), show_list)
@@ -35,7 +35,7 @@ def patches_list(app: App, selection: Selection, closure: bool, source: str | No
 @click.pass_obj
 def patches_show(app: App, selection: Selection, name: str) -> int:
     """One patch: its file, what it needs, what needs it."""
-    from stackctl.commands.patches import show_patch as run
+    from stackctl.commands.queue.look import show_patch as run
     from stackctl.output.patches import show_patch
 
     return app.show(run(app.ports, name, selection), show_patch)
@@ -55,7 +55,7 @@ def patches_diff(app: App, /, selection: Selection, new: str | None, form: str, 
 
     NEW is a stack or a lock, and so may STACK be; either may end in @REVISION.
     """
-    from stackctl.commands.review import Shape, against_base, diff_base, diff_queues
+    from stackctl.commands.review.diff import Shape, against_base, diff_base, diff_queues
     from stackctl.output.review import show_change, show_diff, show_markdown
 
     shape = Shape(**wanted)
@@ -79,8 +79,8 @@ def patches_inventory(app: App, /, selection: Selection, html: str | None, **wan
 
     With the age and upstream state of each patch, and what of it is risky under load.
     """
-    from stackctl.commands.inventory import save_page, take_inventory
-    from stackctl.commands.review import Shape
+    from stackctl.commands.review.diff import Shape
+    from stackctl.commands.review.inventory import save_page, take_inventory
     from stackctl.output.inventory import show_inventory, show_page
 
     shape = Shape(**wanted)
@@ -98,12 +98,12 @@ def patches_inventory(app: App, /, selection: Selection, html: str | None, **wan
 @click.pass_obj
 def patches_verify(app: App, selection: Selection, record: bool, dry_run: bool) -> int:
     """Each patch alone with its needs; the whole in another order."""
-    from stackctl.commands.patches import verify_queue
+    from stackctl.commands.queue.look import verify_queue
     from stackctl.output.patches import show_recorded, show_verify
 
     if not record:
         return app.show(verify_queue(app.ports, selection), show_verify)
-    from stackctl.commands.verified import record as run
+    from stackctl.commands.queue.verified import record as run
 
     if not dry_run:
         app.may_change()

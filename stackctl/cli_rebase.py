@@ -41,8 +41,8 @@ def _going_on(command: click.decorators.FC) -> click.decorators.FC:
 @click.pass_obj
 def rebase(app: App, /, selection: Selection, onto: str | None, going_on: str | None, **asked: Any) -> int:
     """One verdict a patch on a new base. Exit 3 while a patch wants hands."""
-    from stackctl.commands import rebase as looking
-    from stackctl.commands import rebase_session as session
+    from stackctl.commands.rebase import look as looking
+    from stackctl.commands.rebase import session
     from stackctl.output.rebase import show_aborted, show_rebase
 
     if bool(onto) == bool(going_on) or (going_on and any(asked.values())):

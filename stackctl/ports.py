@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from stackctl.core.authoring.worktree import Merged as Merged
+from stackctl.core.authoring.worktree import Snapshot as Snapshot
 from stackctl.core.base.values import TreeFile as TreeFile
 from stackctl.core.names import Commit, TreeId
-from stackctl.core.patches.worktree import Merged as Merged
-from stackctl.core.patches.worktree import Snapshot as Snapshot
 from stackctl.core.stack.resolved import HostSpec
 from stackctl.ports_git import Revisions as Revisions
 from stackctl.ports_import import Branches as Branches
@@ -22,7 +22,7 @@ from stackctl.ports_import import Scratch as Scratch
 from stackctl.ports_package import Templates as Templates
 
 if TYPE_CHECKING:  # commands that use these import them
-    from stackctl.core.patches.merge import Labels, Landable, TreeMerge
+    from stackctl.core.rebase.merge import Labels, Landable, TreeMerge
     from stackctl.core.verify.wire import Burst, BurstResult, HttpAnswer, HttpRequest
 
 

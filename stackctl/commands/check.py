@@ -17,7 +17,7 @@ from stackctl.commands.tree import compose_queue, tree_after_each
 from stackctl.core.lint.ignore import Ignored
 from stackctl.core.lint.values import Finding
 from stackctl.core.names import SGLANG, PatchName, ReleaseId, TreeId
-from stackctl.core.patches.lint import lint as lint_header
+from stackctl.core.patches.headers import lint as lint_header
 from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 from stackctl.core.stack.variant import fallen

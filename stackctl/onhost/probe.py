@@ -93,9 +93,7 @@ def _differences(name: str, launch: dict[str, Any], info: dict[str, Any]) -> lis
 
 def differing(info: dict[str, Any], expect: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """(name, what /server_info says, what was expected); what an engine does not tell is no difference."""
-    return [
-        (key, info[key], wanted) for key, wanted in expect.items() if key in info and not _equal(info[key], wanted)
-    ]
+    return [(key, info[key], wanted) for key, wanted in expect.items() if key in info and not _equal(info[key], wanted)]
 
 
 def _equal(said: Any, wanted: Any) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stackctl.commands.authoring import Aborted, Open
-from stackctl.commands.proving import Verdict
-from stackctl.commands.refresh import Refreshed
-from stackctl.core.patches.authoring import printable
+from stackctl.commands.authoring.begin import Aborted, Open
+from stackctl.commands.authoring.refresh import Refreshed
+from stackctl.commands.queue.proving import Verdict
+from stackctl.core.authoring.edit import printable
 from stackctl.output.console import Console
 
 STYLES = {"clean": "green", "offset": "yellow", "conflict": "red", "not proved": "yellow"}

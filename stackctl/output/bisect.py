@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rich.text import Text
 
-from stackctl.commands.bisect_views import LogView, StatusView, UndoView
+from stackctl.commands.bisect.views import LogView, StatusView, UndoView
 from stackctl.core.bisect.report import BisectReport, Interval, RunRow
 from stackctl.output.console import Console
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stackctl.commands.graph import QueueGraph, Step, Why
-from stackctl.core.patches.evidence import Evidence
-from stackctl.core.patches.graph import HINT, tree
+from stackctl.commands.queue.graph import QueueGraph, Step, Why
 from stackctl.core.patches.hints import Hint
+from stackctl.core.review.evidence import Evidence
+from stackctl.core.review.graph import HINT, tree
 from stackctl.output.console import Console
 
 SHOWN = 8  # lines of one need; a long hunk is clear from its first ones

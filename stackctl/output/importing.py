@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from stackctl.commands.exporting import Exported
-from stackctl.commands.importing import ImportReport
-from stackctl.core.patches.importing import Note
+from stackctl.commands.importing.export import Exported
+from stackctl.commands.importing.verb import ImportReport
+from stackctl.core.importing.decide import Note
 from stackctl.output.console import Console
 
 HEADINGS = {

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from stackctl.commands.inventory import Inventory, SavedPage
+from stackctl.commands.review.inventory import Inventory, SavedPage
 from stackctl.core.patches.difftext import visible
-from stackctl.core.patches.inventory import Carried
-from stackctl.core.patches.risk import grouped
+from stackctl.core.review.inventory import Carried
+from stackctl.core.review.risk import grouped
 from stackctl.output.console import Console
 
 STYLES = {"high": "bold red", "medium": "yellow", "low": "green", "none": "dim"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stackctl.commands.patches import PatchList, PatchVerdict, ShownPatch, VerifyReport
-from stackctl.commands.verified import RecordReport
+from stackctl.commands.queue.look import PatchList, PatchVerdict, ShownPatch, VerifyReport
+from stackctl.commands.queue.verified import RecordReport
 from stackctl.core.names import SGLANG, PatchName
-from stackctl.core.patches.rows import Row
 from stackctl.core.patches.values import Need
+from stackctl.core.review.rows import Row
 from stackctl.output.console import Console
 
 NARROW = 100  # columns below which a row is written as lines

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from stackctl.commands.rebase import RebaseReport
-from stackctl.commands.rebase_memory import FOLDER
-from stackctl.commands.rebase_session import RebaseAborted
-from stackctl.core.patches.merge import Clash
-from stackctl.core.patches.rebase import EYES, LEAVES, VERDICTS, Rebased
+from stackctl.commands.rebase.look import RebaseReport
+from stackctl.commands.rebase.memory import FOLDER
+from stackctl.commands.rebase.session import RebaseAborted
+from stackctl.core.rebase.merge import Clash
+from stackctl.core.rebase.verdict import EYES, LEAVES, VERDICTS, Rebased
 from stackctl.output.console import Console
 
 SIDE = 6  # lines of a side that are shown; the work folder has all of them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackctl.commands.requeue import Requeued
+from stackctl.commands.queue.requeue import Requeued
 from stackctl.core.names import SGLANG
 from stackctl.output.console import Console
 from stackctl.output.graph import hint_line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from stackctl.commands.review import BaseDiff, QueueChange
-from stackctl.core.patches.compare import Change
+from stackctl.commands.review.diff import BaseDiff, QueueChange
 from stackctl.core.patches.difftext import FileDiff, stat, totals
-from stackctl.core.patches.markdown import markdown
+from stackctl.core.review.compare import Change
+from stackctl.core.review.markdown import markdown
 from stackctl.output.console import Console
 from stackctl.output.paint import Paint
 

@@ -36,13 +36,13 @@ from stackctl.commands.base import fetch_base
 from stackctl.commands.tree import base_of
 from stackctl.core.names import Digest, PatchName, TreeId
 from stackctl.core.patches.depend import closure
-from stackctl.core.patches.graph import Graph
-from stackctl.core.patches.graph import tree as drawn
 from stackctl.core.patches.hints import hints
 from stackctl.core.patches.memo import Memo, Planned
 from stackctl.core.patches.parse import ParsedPatch, parse
 from stackctl.core.patches.trees import Listing
 from stackctl.core.patches.walk import Walk, walk_series
+from stackctl.core.review.graph import Graph
+from stackctl.core.review.graph import tree as drawn
 from stackctl.core.stack.resolved import PypiBase
 from stackctl.ports import Ports
 from tests.bench.synthetic import Draw, synthetic

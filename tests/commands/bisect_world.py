@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from stackctl.commands.bisect_run import Pipeline
+from stackctl.commands.bisect.run import Pipeline
 from stackctl.commands.selection import Selection
 from stackctl.core.deploy.values import Deployment, DeployResult, Outcome
 from stackctl.core.names import Digest, PatchName, ReleaseId, TreeId

@@ -11,8 +11,8 @@ from stackctl.adapters.git import GitBranches, GitStore
 from stackctl.adapters.host import RealHosts
 from stackctl.adapters.process import LocalProcess
 from stackctl.adapters.scratch import scratch
-from stackctl.commands.importing import ImportReport, ImportRequest, Take, import_patches
-from stackctl.commands.importing_ground import How
+from stackctl.commands.importing.ground import How
+from stackctl.commands.importing.verb import ImportReport, ImportRequest, Take, import_patches
 from stackctl.commands.selection import Selection
 from stackctl.ports import Ports
 from tests import forks

@@ -9,10 +9,10 @@ import pytest
 
 from stackctl.adapters.git import GitWorkTrees
 from stackctl.cli import main
-from stackctl.commands.authoring import NewRequest, abort, edit_patch, new_patch, open_edits
-from stackctl.commands.message import Words
-from stackctl.commands.patches import list_patches
-from stackctl.commands.refresh import Refreshed, RefreshRequest, refresh
+from stackctl.commands.authoring.begin import NewRequest, abort, edit_patch, new_patch, open_edits
+from stackctl.commands.authoring.message import Words
+from stackctl.commands.authoring.refresh import Refreshed, RefreshRequest, refresh
+from stackctl.commands.queue.look import list_patches
 from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.ports import Ports

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from stackctl.adapters.git import GitStore, GitWorkTrees
-from stackctl.commands.authoring import NewRequest, edit_patch, new_patch, open_edits
-from stackctl.commands.message import Words
-from stackctl.commands.refresh import RefreshRequest, refresh
+from stackctl.commands.authoring.begin import NewRequest, edit_patch, new_patch, open_edits
+from stackctl.commands.authoring.message import Words
+from stackctl.commands.authoring.refresh import RefreshRequest, refresh
 from stackctl.errors import Interrupted, StackctlError, UsageError
 from stackctl.ports import Ports
 from tests.commands.composing import Bench

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from stackctl.commands.bisect import BisectRequest, bisect, parse_variant, shown
-from stackctl.commands.bisect_journal import newest
-from stackctl.commands.bisect_run import alone
+from stackctl.commands.bisect.journal import newest
+from stackctl.commands.bisect.run import alone
+from stackctl.commands.bisect.search import BisectRequest, bisect, parse_variant, shown
 from stackctl.commands.holding import Busy
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.events import Chosen, Learned, Observed

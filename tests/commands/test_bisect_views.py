@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from stackctl.cli import cli
-from stackctl.commands import bisect_views
-from stackctl.commands.bisect import BisectRequest, bisect
-from stackctl.commands.bisect_views import StatusView, ViewRequest
+from stackctl.commands.bisect import views as bisect_views
+from stackctl.commands.bisect.search import BisectRequest, bisect
+from stackctl.commands.bisect.views import StatusView, ViewRequest
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.events import decode, encode
 from stackctl.errors import StackctlError, UsageError

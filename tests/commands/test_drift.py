@@ -16,7 +16,7 @@ from stackctl.commands.doctor import DoctorRequest, doctor
 from stackctl.commands.restart import restart
 from stackctl.commands.rollback import RollbackRequest, rollback
 from stackctl.commands.since import HostDrift, SinceRequest, compare
-from stackctl.commands.test import TestRequest, run_test
+from stackctl.commands.testing.test import TestRequest, run_test
 from stackctl.core.doctor.saved import Saved, parse
 from stackctl.core.doctor.values import Finding
 from stackctl.errors import UsageError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.graph import graph_of, save_drawing, why
-from stackctl.commands.patches import list_patches
+from stackctl.commands.queue.graph import graph_of, save_drawing, why
+from stackctl.commands.queue.look import list_patches
 from stackctl.commands.selection import Selection
 from stackctl.errors import StackctlError, UsageError
 from stackctl.output.console import Console

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands import importing_sources as sources
-from stackctl.commands.exporting import ExportRequest, export_patches
-from stackctl.commands.importing_ground import Ground, How
+from stackctl.commands.importing import sources
+from stackctl.commands.importing.export import ExportRequest, export_patches
+from stackctl.commands.importing.ground import Ground, How
 from stackctl.commands.selection import Selection
-from stackctl.core.patches.importing import Taken
+from stackctl.core.importing.decide import Taken
 from stackctl.errors import InvalidFile, PatchConflict, StackctlError, UsageError
 from stackctl.output.console import jsonable
 from stackctl.ports import Ports

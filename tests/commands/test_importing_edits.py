@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from stackctl.adapters.git import GitStore
-from stackctl.commands import importing_sources as sources
-from stackctl.commands.importing import ImportReport, ImportRequest, import_patches
-from stackctl.commands.importing_ground import How
+from stackctl.commands.importing import sources
+from stackctl.commands.importing.ground import How
+from stackctl.commands.importing.verb import ImportReport, ImportRequest, import_patches
 from stackctl.commands.selection import Selection
 from stackctl.errors import PatchConflict, StackctlError, UsageError
 from tests.adapters.sshhost import ssh_host

@@ -13,11 +13,11 @@ import pytest
 
 from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.git import GitBranches, GitStore
-from stackctl.commands import importing_sources as sources
-from stackctl.commands.exporting import ExportRequest, export_patches
 from stackctl.commands.gather import load
-from stackctl.commands.importing import ImportReport, ImportRequest, import_patches
-from stackctl.commands.patches import verify_queue
+from stackctl.commands.importing import sources
+from stackctl.commands.importing.export import ExportRequest, export_patches
+from stackctl.commands.importing.verb import ImportReport, ImportRequest, import_patches
+from stackctl.commands.queue.look import verify_queue
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import base_tree
 from stackctl.core.names import TreeId

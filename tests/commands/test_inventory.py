@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.inventory import save_page, take_inventory
-from stackctl.commands.review import Shape
+from stackctl.commands.review.diff import Shape
+from stackctl.commands.review.inventory import save_page, take_inventory
 from stackctl.commands.selection import Selection
 from stackctl.errors import StackctlError, UsageError
 from tests.commands.composing import Bench

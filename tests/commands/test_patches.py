@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console as RichConsole
 
-from stackctl.commands.patches import diff_queue, list_patches, show_patch, verify_queue
-from stackctl.commands.review import Shape, diff_base
+from stackctl.commands.queue.look import diff_queue, list_patches, show_patch, verify_queue
+from stackctl.commands.review.diff import Shape, diff_base
 from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, PatchConflict, UsageError
 from stackctl.output import patches as output

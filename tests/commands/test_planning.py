@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.planning import Planner
+from stackctl.commands.bisect.planning import Planner
 from stackctl.commands.tree import apply_patches, compose, plan_patches, read_queue
 from stackctl.core.names import TreeId
 from stackctl.core.patches.memo import ForGit

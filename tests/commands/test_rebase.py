@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from stackctl.adapters.git import GitMerges
-from stackctl.commands.rebase import RebaseReport, RebaseRequest, rebase
+from stackctl.commands.rebase.look import RebaseReport, RebaseRequest, rebase
 from stackctl.commands.selection import Selection
 from stackctl.core.names import Commit
-from stackctl.core.patches.merge import Landable
-from stackctl.core.patches.rebase import VERDICTS, Rebased
+from stackctl.core.rebase.merge import Landable
+from stackctl.core.rebase.verdict import VERDICTS, Rebased
 from stackctl.core.stack.resolved import PypiBase
 from stackctl.errors import StackctlError, UsageError
 from stackctl.ports import Ports

@@ -10,12 +10,12 @@ import pytest
 
 from stackctl.adapters.git import GitWorkTrees
 from stackctl.commands.gather import load
-from stackctl.commands.rebase import RebaseReport, RebaseRequest
-from stackctl.commands.rebase_session import WriteRequest, abort, go_on, leave_out, status, write
+from stackctl.commands.rebase.look import RebaseReport, RebaseRequest
+from stackctl.commands.rebase.session import WriteRequest, abort, go_on, leave_out, status, write
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose
 from stackctl.core.names import TreeId
-from stackctl.core.patches.rebase_events import LeftOut, Opened, Resolved, Started, line_of, state_of
+from stackctl.core.rebase.events import LeftOut, Opened, Resolved, Started, line_of, state_of
 from stackctl.core.stack.rebased import RebasedStack, name_of, text_of
 from stackctl.core.stack.resolved import GitBase, PathBase, PypiBase
 from stackctl.core.stack.source import parse

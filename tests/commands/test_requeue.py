@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.authoring import edit_patch
+from stackctl.commands.authoring.begin import edit_patch
 from stackctl.commands.gather import load_file
-from stackctl.commands.requeue import Beside, Dropping, drop_patch, move_patch
+from stackctl.commands.queue.requeue import Beside, Dropping, drop_patch, move_patch
 from stackctl.commands.tree import compose
 from stackctl.commands.workspace import Chosen
 from stackctl.errors import PatchConflict, StackctlError, UsageError

@@ -11,10 +11,10 @@ import pytest
 
 from stackctl.adapters.git import GitRevisions
 from stackctl.commands.lock import lock
-from stackctl.commands.review import Shape, against_base, diff_base, diff_queues
-from stackctl.commands.revision import ports_at
+from stackctl.commands.review.diff import Shape, against_base, diff_base, diff_queues
+from stackctl.commands.review.revision import ports_at
+from stackctl.commands.review.sides import split
 from stackctl.commands.selection import Selection
-from stackctl.commands.sides import split
 from stackctl.errors import InvalidFile, StackctlError, UsageError
 from stackctl.ports import Ports
 from tests.commands.composing import STACK, Bench

@@ -13,8 +13,8 @@ from rich.console import Console as RichConsole
 
 from stackctl.adapters.index import PipIndex
 from stackctl.adapters.process import LocalProcess
-from stackctl.commands.graph import graph_of, why
-from stackctl.commands.patches import diff_queue, list_patches, show_patch, verify_queue
+from stackctl.commands.queue.graph import graph_of, why
+from stackctl.commands.queue.look import diff_queue, list_patches, show_patch, verify_queue
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose, read_queue, tree_after_each
 from stackctl.core.names import Digest, PatchName

@@ -15,7 +15,7 @@ from stackctl.adapters.http import AiohttpClient
 from stackctl.adapters.process import LocalProcess
 from stackctl.cli import main
 from stackctl.commands.selection import Selection
-from stackctl.commands.test import Rooms, TestRequest, run_test
+from stackctl.commands.testing.test import Rooms, TestRequest, run_test
 from stackctl.core.deploy.values import Deployment, InstanceState
 from stackctl.core.names import ReleaseId, Secret
 from stackctl.core.stack.resolved import Model, PathBase, ResolvedStack, Serve, TestSpec

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.patches import verify_queue
+from stackctl.commands.queue.look import verify_queue
+from stackctl.commands.queue.verified import record
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import base_tree
-from stackctl.commands.verified import record
 from stackctl.errors import InvalidFile, StackctlError
 from stackctl.output.console import Console
 from stackctl.output.patches import show_recorded

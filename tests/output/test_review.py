@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from stackctl.commands.inventory import Inventory
-from stackctl.commands.review import QueueChange, Shape
+from stackctl.commands.review.diff import QueueChange, Shape
+from stackctl.commands.review.inventory import Inventory
 from stackctl.core.names import PatchName, TreeId
-from stackctl.core.patches.compare import Change
 from stackctl.core.patches.difftext import by_file
-from stackctl.core.patches.inventory import by_area, by_touch, carried
 from stackctl.core.patches.values import Queue
+from stackctl.core.review.compare import Change
+from stackctl.core.review.inventory import by_area, by_touch, carried
 from stackctl.output.console import Console
 from stackctl.output.inventory import show_inventory
 from stackctl.output.review import show_change, show_markdown
-from tests.core.patches.test_page import NOW, PLAIN, RISKY
+from tests.core.review.test_page import NOW, PLAIN, RISKY
 
 WHOLE = Shape()
 TREE = TreeId("1" * 40)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from stackctl.adapters.git.fetch import fetch, refuse_unsafe
 from stackctl.adapters.git.sealed import Sealed
 from stackctl.core.names import Commit
-from stackctl.core.patches.merge import Landable
+from stackctl.core.rebase.merge import Landable
 
 PATCH = ("-p", "-U3", "--full-diff", "--no-merges", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color")
 

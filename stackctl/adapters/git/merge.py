@@ -13,7 +13,7 @@ from pathlib import Path
 from stackctl.adapters.git.landed import landed
 from stackctl.adapters.git.sealed import Sealed, failure, sealed
 from stackctl.core.names import Commit, TreeId
-from stackctl.core.patches.merge import Labels, Landable, Notice, Stage, TreeMerge
+from stackctl.core.rebase.merge import Labels, Landable, Notice, Stage, TreeMerge
 from stackctl.errors import StackctlError
 from stackctl.ports import Files
 

@@ -1,7 +1,7 @@
 """From a stack and its queue to the members of a bisect: what may be left out, what needs what, and how risky it is.
 
 What stackctl itself makes is no element. A patch that touches only documentation or tests cannot break a server and
-is not tried; it is told as not tested. How risky the others are is judged in core/patches/risk.py, as the inventory
+is not tried; it is told as not tested. How risky the others are is judged in core/review/risk.py, as the inventory
 shows it. Everything that a session depends on gets a digest here, because going on with a session about another thing
 would measure the wrong cell.
 """
@@ -18,9 +18,9 @@ from pathlib import PurePath
 
 from stackctl.core.bisect.space import Member
 from stackctl.core.names import PatchName
-from stackctl.core.patches.areas import harmless
-from stackctl.core.patches.risk import assess, grouped
 from stackctl.core.patches.values import Patch, Queue
+from stackctl.core.review.areas import harmless
+from stackctl.core.review.risk import assess, grouped
 from stackctl.core.stack.resolved import Instance, ResolvedStack
 from stackctl.errors import StackctlError
 

@@ -1,6 +1,6 @@
 """Cuts a shell script into words and operators, each with its place; nothing is put in for variables here.
 
-It differs from core/patches/shell.py, which needs whole commands and their lines only: what is found in a launch
+It differs from core/importing/shell.py, which needs whole commands and their lines only: what is found in a launch
 command is shown at its very word. A quote without its end is refused with the line that opens it.
 """
 

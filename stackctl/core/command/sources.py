@@ -16,7 +16,7 @@ from stackctl.core.command.lexer import ASSIGNS, tokens
 from stackctl.core.command.manifest import services
 from stackctl.core.command.script import commands
 from stackctl.core.command.words import HOLE, Simple, Text, Value, Word, hole
-from stackctl.core.patches.dockerfile import assigned, instructions
+from stackctl.core.importing.dockerfile import assigned, instructions
 from stackctl.errors import InvalidFile, Problem, Where
 
 Kind = Literal["shell", "yaml", "unit", "dockerfile", "markdown"]

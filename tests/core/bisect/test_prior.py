@@ -13,12 +13,12 @@ from stackctl.core.bisect.report import BisectReport, report
 from stackctl.core.bisect.session import replay, search_of
 from stackctl.core.bisect.space import Member, make_space
 from stackctl.core.names import TreeId
-from stackctl.core.patches.risk import assess
 from stackctl.core.patches.values import Queue
+from stackctl.core.review.risk import assess
 from stackctl.core.stack.resolved import Model, PathBase, ResolvedStack, Serve
 from stackctl.output.bisect import show_report
 from stackctl.output.console import Console
-from tests.core.patches.test_page import PLAIN, POOL, patch
+from tests.core.review.test_page import PLAIN, POOL, patch
 
 RISKY = patch("pool/slots", "self.kv_buffer[idx] = loc", path=POOL)
 DOCS = patch("docs/read", "torch.cuda.synchronize()", path="python/sglang/README.md")

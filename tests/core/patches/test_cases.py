@@ -12,15 +12,15 @@ import pytest
 
 from stackctl.adapters.files import LocalFiles
 from stackctl.adapters.git import GitStore
+from stackctl.core.importing import mailbox
+from stackctl.core.importing.decide import same_names
+from stackctl.core.importing.roots import renamer, rewritten, taken_off
 from stackctl.core.names import PatchName
-from stackctl.core.patches import mailbox
 from stackctl.core.patches.canonical import slug
 from stackctl.core.patches.depend import closure
 from stackctl.core.patches.faults import Fault
 from stackctl.core.patches.gitlog import misplaced
-from stackctl.core.patches.importing import same_names
 from stackctl.core.patches.parse import ParsedPatch, parse
-from stackctl.core.patches.roots import renamer, rewritten, taken_off
 from stackctl.core.patches.series import duplicate_names, names_at_all_levels, renumbered
 from stackctl.core.patches.state import Base
 from stackctl.core.patches.walk import Walk, walk_series, walk_subset
