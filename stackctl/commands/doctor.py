@@ -17,6 +17,7 @@ from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
 from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.findings import findings, in_order
+from stackctl.core.doctor.findings_host import absent
 from stackctl.core.doctor.hide import anonymous, harmless, without_secrets
 from stackctl.core.doctor.there import There
 from stackctl.core.doctor.values import Evidence, Finding, HostReport, Look, Report
@@ -102,13 +103,14 @@ def _request(ports: Ports, stack: ResolvedStack, wants: Wanted) -> dict[str, obj
 
 def _answering(host: Host, python: str) -> str:
     """The interpreter that is named, if it runs; else the host's own, so that a wrong name is found and told."""
-    return python if host.run((python, "-I", "-S", "-B", "-c", ""), timeout=30.0).ok else "python3"
+    said = host.run((python, "-I", "-S", "-B", "-c", "print('python')"), timeout=30.0)
+    return python if said.ok and said.stdout.strip() == b"python" else "python3"
 
 
 def _model(site: Site, wants: Wanted, look: Look) -> tuple[Finding, ...]:
     """The folder against what the stack says of it; a stand-in reads none, and one that is not there is told before."""
-    there = any(disk.path == wants.model and disk.place == wants.model for disk in look.facts.disks)
-    if not wants.sglang or wants.model is None or not there:
+    missing = any(disk.path == wants.model and absent(disk) for disk in look.facts.disks)
+    if not wants.sglang or wants.model is None or missing:
         return ()
     try:
         found = judge(site, min((card.memory_total for card in look.facts.cards if card.memory_total), default=None))

@@ -1,6 +1,6 @@
 """What of a stack runs on a host now: asked on the host, compared with its release, the stack file, and what was saved.
 
-The release that the stack file says is made only where one serves: a look at an empty host fetches no base.
+The release that the stack file says is made only where an engine serves: a look at an empty host fetches no base.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import replace
 from stackctl.commands.release import release
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site
+from stackctl.commands.upstream import upstream_of
 from stackctl.core.deploy.facts import HostFacts
 from stackctl.core.deploy.gate import expected
 from stackctl.core.deploy.record import RecordedLaunch
@@ -22,6 +23,7 @@ from stackctl.core.doctor.values import Facts, Finding
 from stackctl.core.doctor.wanted import wanted
 from stackctl.core.render.launch import launches
 from stackctl.core.stack.resolved import ResolvedStack
+from stackctl.core.upstream.values import Upstream
 from stackctl.errors import StackctlError
 from stackctl.ports import Ports
 
@@ -75,7 +77,10 @@ def running_findings(
 ) -> dict[str, tuple[Finding, ...]]:
     """`seen`: host -> what is there. By host."""
     serves = any(there.record is not None for there in seen.values())
-    planned = _planned(ports, selection, stack, serves)
+    by_hand = any(
+        there.facts.stranger(port) for host, there in seen.items() for port in wanted(stack, host).ports or ()
+    )
+    planned = _planned(ports, selection, stack, serves or by_hand)
     return {
         name: tuple(replace(one, host=name) for one in running.findings(planned(name), there))
         for name, there in seen.items()
@@ -84,10 +89,12 @@ def running_findings(
 
 def _planned(ports: Ports, selection: Selection, stack: ResolvedStack, serves: bool) -> Callable[[str], Planned]:
     made: Release | None = None
+    table: Upstream | None = None
     why = ""
     if serves:
         try:
             made = release(ports, selection)
+            table = upstream_of(ports, made.tree.tree, made.stack.serve.module)
         except StackctlError as error:
             why = error.message
     started: tuple[Launch, ...] = made.launches if made else launches(stack)
@@ -101,6 +108,7 @@ def _planned(ports: Ports, selection: Selection, stack: ResolvedStack, serves: b
             (made.tree.tree, *(source.tree for _, source in sorted(made.tree.sources.items()))) if made else (),
             str(made.stack.variant) if made else "",
             why,
+            table,
         )
 
     return of

@@ -31,7 +31,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     if sys.platform != "linux":
         return {"platform": sys.platform}
     root = os.path.realpath(os.path.expanduser(request["root"]))
-    mine, quick = set(procs.ours(root)), bool(request.get("quick"))
+    mine, quick = _ours(root), bool(request.get("quick"))
     commands = doctor_run.run_all(doctor_run.programs(request["images"], driver=doctor_run.has_driver(), quick=quick))
     for one in commands:
         one["stdout"], one["stderr"] = masks.text(one["stdout"]), masks.text(one["stderr"])
@@ -41,6 +41,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         "system": doctor_files.system(),
         "module": doctor_files.module(),
         "smi": doctor_run.found("nvidia-smi") is not None,
+        "home": doctor_files.closed(root),
         "links": doctor_files.links(),
         "places": doctor_files.cards(),
         "limits": doctor_files.limits(),
@@ -51,12 +52,20 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         "engines": [] if quick else doctor_procs.engines(mine),
         "on_cards": doctor_procs.on_cards(commands, mine),
         "variables": doctor_procs.shown(dict(os.environ)),
-        "nccl_conf": {**doctor_files.conf("/etc/nccl.conf"), **doctor_files.conf("~/.nccl.conf")},
+        "nccl_conf": doctor_procs.shown({**doctor_files.conf("/etc/nccl.conf"), **doctor_files.conf("~/.nccl.conf")}),
         "python": interpreter(request["python"], request["packages"]) if request["python"] else None,
         "commands": commands,
     }
     hide = masks.hider(Path(root, "env"))
     return {**masks.hidden(found, hide), "begin": begin, "end": doctor_files.now()}
+
+
+def _ours(root: str) -> set[int]:
+    """Processes of the stack; none where its folder may not be read, which `home` says."""
+    try:
+        return set(procs.ours(root))
+    except OSError:
+        return set()
 
 
 def _user() -> str:

@@ -126,6 +126,18 @@ def disk(path: str) -> dict[str, Any]:
     return {"path": path, "place": place, "kind": kind(place), "total": total, "free": free, "inodes_free": inodes}
 
 
+def closed(folder: str) -> str:
+    """Why this user could not keep files there, as far as that is seen without a try; empty when he could."""
+    place = folder
+    while not os.path.lexists(place) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
+    if not os.path.isdir(place):
+        return f"{place}: Not a directory"
+    if os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        return ""
+    return f"{place}: {'Read-only file system' if os.statvfs(place).f_flag & os.ST_RDONLY else 'Permission denied'}"
+
+
 def kind(path: str) -> str:
     """The type of the file system that a path is on."""
     real, best, found = os.path.realpath(path), "", ""

@@ -41,14 +41,14 @@ def argv(pid: int) -> list[str]:
 
 
 def about(pid: int, mine: set[int]) -> dict[str, Any]:
-    """User, command line, and whose it is; pid 0 is a process that we may not see."""
+    """User, command line (on one line), and whose it is; pid 0 is a process that we may not see."""
     if not pid:
         return {"pid": 0, "user": "", "command": "", "ours": False, "stack": ""}
     env = procs.environ(pid)
     return {
         "pid": pid,
         "user": procs.describe(pid)["user"],
-        "command": " ".join(argv(pid))[:300],
+        "command": " ".join(argv(pid)).replace("\r", "\\r").replace("\n", "\\n")[:300],
         "ours": pid in mine,
         "stack": env.get("STACKCTL_STACK", ""),
     }

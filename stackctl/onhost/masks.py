@@ -1,6 +1,7 @@
 """Keeps secrets from leaving a host: values of a stack's secrets file, and what a command line says of a key.
 
-A key on a command line is known by the name of its option only, so a secret in a place of its own choice is not found.
+A key is known by the name before it only (`--api-key X`, `HF_TOKEN=X`, `"password": "X"`), so a secret in a place of
+its own choice is not found.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ NAME = re.compile(rf"(?:^|.*[^a-z])(?:{WORDS})", re.I)
 ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*)=(.+)", re.S)
 USER = re.compile(r"(://)[^/@\s]+@")  # of a URL
 JSON = re.compile(r"""(["']([A-Za-z0-9_.-]+)["']\s*:\s*["'])([^"']*)""")
+# in a text of several words, as what a shell is told by -c: NAME=value, and --name value
+PLACED = re.compile(
+    r"(?<![\w.-])(?:(-{0,2}[A-Za-z_][\w.-]*)(=)|(--[A-Za-z_][\w.-]*)([ \t]+)(?!--))"
+    r"""("[^"\n]*"|'[^'\n]*'|[^\s"'&;|<>]+)"""
+)
 PLAIN = re.compile(r"\b(?:(?:sk|hf|ghp|gho|github_pat|glpat|xox[bp])[-_][A-Za-z0-9_-]{8,}|Bearer\s+\S+)")
 
 
 def hider(path: Path) -> Callable[[str], str]:
     """Blackens the values of the secrets file, as they are and as JSON or a shell would write them."""
     try:
-        lines = path.read_text(errors="replace").splitlines()
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []  # a pipe is not waited for
     except OSError:
         lines = []
     words = set()
@@ -74,7 +80,12 @@ def tells_secret(name: str) -> bool:
 
 
 def text(words: str) -> str:
-    """Any text without the secrets that can be known by their form: in URLs, JSON and tokens of well-known kinds."""
+    """Any text without the secrets that can be known by their form or by the name before them."""
     words = USER.sub(rf"\1{HIDDEN}@", words)
     words = JSON.sub(lambda found: found[1] + HIDDEN if tells_secret(found[2]) else found[0], words)
-    return PLAIN.sub(HIDDEN, words)
+    return PLAIN.sub(HIDDEN, PLACED.sub(_placed, words))
+
+
+def _placed(found: re.Match[str]) -> str:
+    name, between = found[1] or found[3], found[2] or found[4]
+    return f"{name}{between}{HIDDEN}" if tells_secret(name) else found[0]

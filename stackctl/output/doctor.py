@@ -36,7 +36,7 @@ def _show_host(console: Console, host: HostReport) -> None:
     if host.facts is not None:
         _show_facts(console, host.facts)
     for finding in host.findings:
-        _show_finding(console, finding)
+        show_finding(console, finding)
     if not host.findings:
         console.print(Text("  nothing to find fault with", style="green"))
 
@@ -53,8 +53,9 @@ def _show_facts(console: Console, facts: Facts) -> None:
         console.print(cards)
 
 
-def _show_finding(console: Console, finding: Finding) -> None:
-    head = Text.assemble((f"  {finding.severity}", STYLES[finding.severity]), f" {finding.id}: {finding.message}")
+def show_finding(console: Console, finding: Finding) -> None:
+    message = finding.message.replace("\n", "\n      ")  # a line of its own never looks like a finding
+    head = Text.assemble((f"  {finding.severity}", STYLES[finding.severity]), f" {finding.id}: {message}")
     console.print(head)
     for one in finding.evidence:
         console.print(Text(f"      $ {one.command}", style="dim"))

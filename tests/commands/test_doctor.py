@@ -163,6 +163,19 @@ def test_the_report_holds_findings_facts_and_outputs() -> None:
     assert text.count("<details>") == text.count("</details>") > 3
 
 
+def test_a_report_of_many_cards_fits_into_an_issue() -> None:
+    """The longest outputs are cut, short ones are whole."""
+    cards = "".join(f"<gpu id='{n}'><a>{'x' * 15_000}</a>\n<b>N/A</b>\n</gpu>\n" for n in range(8))
+    smi = command("nvidia-smi", f"<nvidia_smi_log>{cards}</nvidia_smi_log>")
+    several = eight(
+        nvidia_smi=smi, lspci=command("lspci", "ACSCtl: SrcValid+\n" * 2000), dmesg=command("dmesg", "short")
+    )
+    text = report_text(look(RecordedHosts(gpu1=said(several), gpu2=said(several)), SPREAD))
+    assert 50_000 < len(text) < 65_536
+    assert text.count("```text\nshort\n```") == 2 and text.count("more characters, in --json") == 4
+    assert "<b>N/A</b>" not in text
+
+
 def test_a_host_cannot_write_markup_into_an_issue() -> None:
     python = {"path": "/p", "version": "1", "packages": {}, "fault": "`x` @team <img src=x> | a"}
     noise = command("dmesg", "NVRM: Xid\n```\n# not a heading\n````")

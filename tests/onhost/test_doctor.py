@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -133,6 +134,8 @@ def test_no_secret_leaves_the_host(tmp_path: Path) -> None:
         "http://me:key-three@h/",
         "very-secret",
         "sglang.launch_server",
+        "export HF_TOKEN=key-four; x --password key-five",
+        "new\n  error FAKE: a line of its own",
     ]
     argv = [sys.executable, "-c", code, *words]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
@@ -143,9 +146,44 @@ def test_no_secret_leaves_the_host(tmp_path: Path) -> None:
     listener = next(one for one in said["listeners"] if one["port"] == port)
     assert "--api-key ***" in listener["command"] and "--hf-token=***" in listener["command"]
     everything = json.dumps(said)
-    for secret in ("key-one", "key-two", "key-three", "very-secret", "hunter22", "k-7"):
+    for secret in ("key-one", "key-two", "key-three", "key-four", "key-five", "very-secret", "hunter22", "k-7"):
         assert secret not in everything
+    assert "\n" not in listener["command"]
     assert said["variables"] == {"NCCL_P2P_LEVEL": "SYS", "SGLANG_API_KEY": "***"}
+
+
+def test_what_nccl_conf_calls_a_key_stays_there(tmp_path: Path) -> None:
+    """And so in what is saved, for a quick look reads it too."""
+    conf = "NCCL_P2P_LEVEL=SYS\nMC_API_KEY=conf-key\nMC_METADATA_SERVER = redis://me:conf-pw@h/0\nMY_OWN=conf-other\n"
+    (tmp_path / ".nccl.conf").write_text(conf)
+    for quick in (False, True):
+        said = ask(tmp_path, quick=quick)
+        kept = {"MC_API_KEY": "***", "MC_METADATA_SERVER": "redis://***@h/0", "NCCL_P2P_LEVEL": "SYS"}
+        assert {**said["nccl_conf"], **kept} == said["nccl_conf"] and "conf-" not in json.dumps(said)
+
+
+@pytest.mark.parametrize(("name", "why"), [("file", "Not a directory"), ("loop", "Not a directory"), ("new", "")])
+def test_a_folder_that_nothing_can_be_kept_in(tmp_path: Path, name: str, why: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop").symlink_to("loop")
+    told = doctor_files.closed(f"{tmp_path}/{name}/demo")
+    assert told == (f"{tmp_path}/{name}: {why}" if why else "")
+
+
+def test_a_folder_of_another_user(tmp_path: Path) -> None:
+    """As another user where root asks, for whom nothing is closed."""
+    (tmp_path / "shut").mkdir(mode=0o700)
+    code = f"from stackctl.onhost.doctor_files import closed\nprint(closed({str(tmp_path / 'shut' / 'demo')!r}))"
+    if os.geteuid() == 0:
+        nobody = pwd.getpwnam("nobody").pw_uid
+        tmp_path.parent.parent.chmod(0o755)
+        tmp_path.parent.chmod(0o755)
+        tmp_path.chmod(0o755)
+        code = f"import os; import stackctl.onhost.doctor_files; os.setuid({nobody})\n{code}"
+    else:
+        (tmp_path / "shut").chmod(0)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tmp_path}/shut: Permission denied\n"
 
 
 def test_a_quick_look_leaves_out_what_passes(tmp_path: Path) -> None:

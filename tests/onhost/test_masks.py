@@ -40,5 +40,21 @@ def test_names_of_no_secrets(name: str) -> None:
     assert not tells_secret(name)
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("export HF_TOKEN=abc; python -m x --password 'a b' -v", "export HF_TOKEN=***; python -m x --password *** -v"),
+        ("x --api-key\tk && y --api-key=k2 --port 1", "x --api-key\t*** && y --api-key=*** --port 1"),
+        ("http://h/x?token=abc&page=3", "http://h/x?token=***&page=3"),
+        ('SECRET="a b" go', "SECRET=*** go"),
+        ("argument --api-key: expected one argument", "argument --api-key: expected one argument"),
+        ("--api-key --port 1", "--api-key --port 1"),
+        ("the token is 5, --max-total-tokens 5, author=me", "the token is 5, --max-total-tokens 5, author=me"),
+    ],
+)
+def test_a_text_of_many_words_keeps_its_keys_to_itself(words: str, shown: str) -> None:
+    assert text(words) == shown
+
+
 def test_a_bearer_in_a_text() -> None:
     assert text("said: Bearer abc.def, and went") == "said: *** and went"

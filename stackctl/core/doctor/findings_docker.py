@@ -30,19 +30,25 @@ def docker(look: Look, wanted: Wanted) -> Iterator[Finding]:
             "Is it started, and is the user in the group `docker`?",
             section="runtime",
         )
-    elif wanted.has_cards and "nvidia" not in there.runtimes:
+    elif wanted.has_cards and there.runtimes and "nvidia" not in there.runtimes:
+        # `--gpus` needs the toolkit's hook only, `--runtime=nvidia` this entry too
+        nothing = "nvidia-ctk" in look.facts.missing
         yield Finding(
             "DOCKER-NO-CARDS",
-            "error",
-            "docker has no runtime `nvidia`: containers see no card",
-            (look.evidence("docker-info", f"Runtimes: {', '.join(there.runtimes) or 'none'}"),),
+            "error" if nothing else "warning",
+            "docker has no runtime `nvidia`"
+            + (", and nvidia-ctk is not installed: containers see no card" if nothing else ""),
+            (look.evidence("docker-info", f"Runtimes: {', '.join(there.runtimes)}"),),
             "Install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; restart docker.",
             section="runtime",
         )
 
 
 def toolkit(look: Look, wanted: Wanted) -> Iterator[Finding]:
-    if wanted.spec.runtime == "docker" and wanted.has_cards and "nvidia-ctk" in look.facts.missing:
+    """Without a runtime `nvidia` that is told already."""
+    if wanted.spec.runtime != "docker" or not wanted.has_cards or "nvidia" not in look.facts.docker.runtimes:
+        return
+    if "nvidia-ctk" in look.facts.missing:
         yield Finding(
             "TOOLKIT-MISSING",
             "warning",

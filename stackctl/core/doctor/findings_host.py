@@ -60,6 +60,19 @@ def disks(look: Look, wanted: Wanted) -> Iterator[Finding]:
             )
 
 
+def home(look: Look, wanted: Wanted) -> Iterator[Finding]:
+    if look.facts.home:
+        place = f"~/.stackctl/{wanted.stack}"
+        yield Finding(
+            "HOME-CLOSED",
+            "error",
+            f"{look.facts.user} cannot keep releases in {place}: {look.facts.home}",
+            (Evidence(f"ls -ld {look.facts.home.rpartition(': ')[0]}", look.facts.home),),
+            "Make it a folder of the user that deploys, on a disk that can be written.",
+            section="memory",
+        )
+
+
 def shm(look: Look, wanted: Wanted) -> Iterator[Finding]:
     total, free = look.facts.shm_total, look.facts.shm_free
     if total is None or free is None or wanted.spec.runtime == "docker":  # a container has its own
@@ -102,10 +115,11 @@ def limits(look: Look, wanted: Wanted) -> Iterator[Finding]:
 
 
 def ports(look: Look, wanted: Wanted) -> Iterator[Finding]:
-    by_port = {one.port: one for one in look.facts.ports}
+    """Of an engine that somebody started there, what runs (running.py) tells more."""
+    foreign = {one.port: one for one in look.facts.ports if not one.ours}
     for port, whose in sorted((wanted.ports or {}).items()):
-        one = by_port.get(port)
-        if one is None or one.ours:
+        one = foreign.get(port)
+        if one is None or look.facts.stranger(port):
             continue
         who = _who(one, look.facts.root)
         yield Finding(
@@ -154,7 +168,7 @@ def clock(look: Look, wanted: Wanted) -> Iterator[Finding]:
 
 def model(look: Look, wanted: Wanted) -> Iterator[Finding]:
     disk = next((one for one in look.facts.disks if one.path == wanted.model), None)
-    if wanted.model is None or disk is None or not wanted.model.startswith("/") or disk.place == wanted.model:
+    if wanted.model is None or disk is None or not absent(disk):
         return
     yield Finding(
         "MODEL-MISSING",
@@ -166,9 +180,14 @@ def model(look: Look, wanted: Wanted) -> Iterator[Finding]:
     )
 
 
+def absent(disk: Disk) -> bool:
+    """Whether nothing is at that path; of a path in the home, or a repository's name, a disk does not tell."""
+    return disk.path.startswith("/") and disk.place.rstrip("/") != disk.path.rstrip("/")
+
+
 def _df(disk: Disk) -> Evidence:
     free = (disk.free or 0) // MIB
     return Evidence(f"df {disk.place}", f"{disk.kind}: {free} MiB available of {(disk.total or 0) // MIB}")
 
 
-CHECKS = (disks, shm, limits, ports, clock, model)
+CHECKS = (home, disks, shm, limits, ports, clock, model)

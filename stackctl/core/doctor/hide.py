@@ -13,10 +13,17 @@ from stackctl.core.doctor.values import HostReport, Report
 T = TypeVar("T")
 SHORTEST = 4  # characters of a secret that is hidden: a shorter one would blacken every number
 HIDDEN = "***"
-ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# controls, words that change the direction of a text, and halves of characters, which nothing can write
+ACTS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 SYSTEM = {"root", "nobody", "daemon", "www-data", "systemd", "messagebus", "user", "local", "localhost", "?", ""}
 HOME = re.compile(r"(/home/|/Users/)([^/\s\"':,]+)")
 ADDRESS = re.compile(r"\b(?!127\.|0\.0\.0\.0\b)(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)")
+# IPv6 and addresses of network cards; `0000:c1:00.0` of a PCI bus and `12:30:00` have fewer colons
+ADDRESS_6 = re.compile(
+    r"(?<![\w:.])(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){4,7}|(?:[0-9a-f]{1,4}:){1,7}(?::[0-9a-f]{1,4}){1,6}|"
+    r"(?:[0-9a-f]{1,4}:){1,7}:)(?![\w:])",
+    re.I,
+)
 CARD = re.compile(r"\b(GPU|MIG)-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", re.I)
 SERIAL = re.compile(r"(<(serial|pdi|board_id|board_part_number|gpu_fabric_guid|chassis_serial_number)>)[^<]*")
 
@@ -30,8 +37,9 @@ def without_secrets(report: Report, values: Collection[str]) -> Report:
     return _mapped(report, lambda text: pattern.sub(HIDDEN, text))
 
 
-def harmless(report: Report) -> Report:
-    """With what a terminal would act upon made visible: a host may be hostile, and so may a name of a process."""
+def harmless(report: T) -> T:
+    """Any value of dataclasses with what a terminal would act upon made visible: a host may be hostile, and so may a
+    name of a process."""
     return _mapped(report, lambda text: ACTS.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n")))
 
 
@@ -43,7 +51,7 @@ def anonymous(report: Report) -> Report:
 
     def hide(text: str) -> str:
         text = pattern.sub(lambda found: renamed[found[0]], text) if pattern else text
-        text = HOME.sub(r"\1user", ADDRESS.sub("ADDRESS", text))
+        text = HOME.sub(r"\1user", ADDRESS_6.sub("ADDRESS", ADDRESS.sub("ADDRESS", text)))
         return SERIAL.sub(rf"\1{HIDDEN}", CARD.sub(rf"\1-{HIDDEN}", text))
 
     return _mapped(report, hide)

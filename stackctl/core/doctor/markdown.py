@@ -1,23 +1,44 @@
-"""A report that can be attached to an issue: findings first, then facts, then what the commands printed."""
+"""A report that can be attached to an issue: findings first, then facts, then what the commands printed.
+
+An issue takes 65536 characters. Findings and facts are whole; outputs share the room that is left, the longest are cut.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stackctl.core.doctor.summary import CARD_COLUMNS, card_rows, rows
 from stackctl.core.doctor.values import Command, Finding, HostReport, Report
 
-LONGEST = 20_000  # characters of one output: an issue takes 65536 in all
-SKIPPED = re.compile(r"^\s*<(?:encoder_stats|fbc_stats|ibmnpu|supported_clocks)>.*?</\w+>\n", re.S | re.M)
+LARGEST = 60_000  # characters of a report: somebody writes a few lines above it
+# of nvidia-smi's XML, what is not there or nobody asks for: half of it
+SKIPPED = re.compile(
+    r"^\s*<(encoder_stats|fbc_stats|ibmnpu|supported_clocks|accounted_processes)>.*?</\1>\n"
+    r"|^\s*<(\w+)>(?:N/A|Not Supported|None)</\2>\n",
+    re.S | re.M,
+)
 
 
 def markdown(report: Report, when: str) -> str:
     """`when`: the time of the report, for a reader."""
-    return "\n".join(_lines(report, when)) + "\n"
+    said = [len(_said(command)) for host in report.hosts for command in host.commands]
+    longest = _shared(said, LARGEST - sum(len(line) + 1 for line in _lines(report, when, 0)))
+    return "\n".join(_lines(report, when, longest)) + "\n"
 
 
-def _lines(report: Report, when: str) -> Iterator[str]:
+def _shared(sizes: Sequence[int], room: int) -> int:
+    """How long each may be, so that all fit: what the short ones leave is for the long ones."""
+    left = max(room, 0)
+    for number, size in enumerate(sorted(sizes)):
+        share = left // (len(sizes) - number)
+        if size > share:
+            return share
+        left -= size
+    return max(sizes, default=0)
+
+
+def _lines(report: Report, when: str, longest: int) -> Iterator[str]:
     yield f"# stackctl doctor {report.stack}"
     yield ""
     yield f"{when}, stackctl {report.stackctl}, {len(report.hosts)} host{'s' * (len(report.hosts) != 1)}. Keys, tokens "
@@ -31,7 +52,7 @@ def _lines(report: Report, when: str) -> Iterator[str]:
             yield from ("", "No findings.")
         yield from _facts(host)
         for command in host.commands:
-            yield from _command(command)
+            yield from _command(command, longest)
 
 
 def _finding(finding: Finding) -> Iterator[str]:
@@ -56,21 +77,24 @@ def _facts(host: HostReport) -> Iterator[str]:
         yield from ("| " + " | ".join(map(_cell, row)) + " |" for row in cards)
 
 
-def _command(command: Command) -> Iterator[str]:
-    typed = " ".join(command.argv)
-    if command.missing:
-        return
-    state = f"exit {command.code}" if command.code is not None else "cut off" if command.cut else "not run"
+def _said(command: Command) -> str:
     said = SKIPPED.sub("", command.stdout) + (f"\n{command.stderr}" if command.stderr.strip() else "")
-    if not said.strip():
+    return said.strip("\n") if said.strip() and not command.missing else ""
+
+
+def _command(command: Command, longest: int) -> Iterator[str]:
+    typed = " ".join(command.argv)
+    state = f"exit {command.code}" if command.code is not None else "cut off" if command.cut else "not run"
+    said = _said(command)
+    if not said:
         return
-    cut = f"\n… {len(said) - LONGEST} more characters" if len(said) > LONGEST else ""
+    cut = f"\n… {len(said) - longest} more characters, in --json" if len(said) > longest else ""
     yield from (
         "",
         "<details><summary><code>" + _html(typed) + f"</code> ({state}, {command.seconds:.1f} s)</summary>",
         "",
     )
-    yield from (*_fenced(said[:LONGEST].strip("\n") + cut), "", "</details>")
+    yield from (*_fenced(said[:longest] + cut), "", "</details>")
 
 
 def _fenced(text: str) -> Iterator[str]:

@@ -48,6 +48,7 @@ def look_of(host: str, said: Mapping[str, Any], times: Times) -> Look:
         facts,
         host=host,
         user=str(said["user"]),
+        home=str(said.get("home", "")),
         when=times.asked,
         shm_total=shm.total,
         shm_free=shm.free,

@@ -20,18 +20,11 @@ SHOWN = 12  # differences in one finding
 def findings(planned: Planned, there: There) -> tuple[Finding, ...]:
     record = there.record
     if there.fault:
-        message = f"what runs of {planned.stack} is not known: {there.fault}"
-        evidence = Evidence(f"ls -l ~/.stackctl/{planned.stack}", there.fault)
-        return (_finding("RUNS-UNREAD", "warning", message, (evidence,), ""),)
+        return (*_unread(planned, there), *_foreign(planned, there))
     if there.state.cutover:
-        return (_finding("RUNS-CUTOVER", "info", "a cut-over goes on here: what runs is about to change", (), ""),)
+        return (_cutover(planned, there), *_foreign(planned, there))
     if record is None:
-        return (
-            *_nothing(planned, there),
-            *_strays(planned, there),
-            *_foreign(planned, there),
-            *_labelled(planned, there),
-        )
+        return (*_nothing(planned, there), *_others(planned, there))
     return (
         *_serving(planned, there, record),
         *_gone(planned, there, record),
@@ -60,30 +53,52 @@ def _drift(planned: Planned, there: There) -> Iterator[Finding]:
         yield Finding("DRIFT", change.severity, message, (evidence,), f"Is it meant? {change.why}.", section="drift")
 
 
+def _unread(planned: Planned, there: There) -> Iterator[Finding]:
+    """Where the folder is closed to us, HOME-CLOSED says so."""
+    if not there.facts.home:
+        message = f"what runs of {planned.stack} is not known: {there.fault}"
+        seen = _seen("ls -l", planned, "", there.fault)
+        remedy = "Read what it says; a deploy would end there too."
+        yield _finding("RUNS-UNREAD", "warning", message, seen, remedy)
+
+
+def _cutover(planned: Planned, there: There) -> Finding:
+    status = there.state.status
+    seen = _seen("cat", planned, "status.json", f"{status.kind}: {status.step}" if status else "(none)")
+    message = "a cut-over goes on here: what runs is about to change"
+    return _finding("RUNS-CUTOVER", "info", message, seen, f"stackctl status {planned.stack} shows how far it is.")
+
+
+def _seen(command: str, planned: Planned, name: str, said: str) -> tuple[Evidence, ...]:
+    """Of a file of the stack's folder."""
+    return (Evidence(f"{command} ~/.stackctl/{planned.stack}/{name}".rstrip("/"), said),)
+
+
 def _nothing(planned: Planned, there: There) -> Iterator[Finding]:
     release = f"; the stack file says {planned.release}" if planned.release else ""
     yield _finding(
         "RUNS-NOTHING",
         "info",
         f"nothing of {planned.stack} serves here{release}",
-        (),
+        _seen("readlink", planned, "current", _link(there)),
         f"stackctl deploy {planned.stack}",
     )
 
 
 def _serving(planned: Planned, there: There, record: Record) -> Iterator[Finding]:
     """The release that serves, and how the stack file differs from it."""
+    seen = _seen("readlink", planned, "current", _link(there))
     if not planned.release:
         message = f"release {record.release} serves; what the stack file says now cannot be made: {planned.why}"
-        yield _finding("RUNS-RELEASE", "info", message, (), "")
+        yield _finding("RUNS-RELEASE", "info", message, seen, f"stackctl check {planned.stack}")
     elif planned.release == record.release:
-        yield _finding("RUNS-RELEASE", "info", f"release {record.release} serves, as the stack file says", (), "")
+        yield _finding("RUNS-RELEASE", "info", f"release {record.release} serves, as the stack file says", seen, "")
     else:
         rows = tuple(_between(planned, record))
         severity: Severity = "info" if record.variant else "warning"
         what = f" ({record.variant})" if record.variant else ""
         message = f"release {record.release}{what} serves, the stack file says {planned.release} now"
-        evidence = (Evidence(f"stackctl status {planned.stack}", _rows(rows)),) if rows else ()
+        evidence = (Evidence(f"stackctl status {planned.stack}", _rows(rows)),) if rows else seen
         yield _finding("RUNS-OTHER-RELEASE", severity, message, evidence, f"stackctl deploy {planned.stack}")
 
 
@@ -96,7 +111,8 @@ def _between(planned: Planned, record: Record) -> Iterator[str]:
         elif name not in launched:
             yield f"{name} is new in the stack file"
         else:
-            yield from (f"{name}: {row}" for row in differences(launched[name].argv, said[name].argv))
+            table = planned.table_of(said[name])
+            yield from (f"{name}: {row}" for row in differences(launched[name].argv, said[name].argv, table=table))
     if tuple(record.trees) != planned.trees:
         here, new = (", ".join(tree[:12] for tree in trees) for trees in (record.trees, planned.trees))
         yield f"patched tree {here} serves, the stack file gives {new}"
@@ -198,24 +214,29 @@ def _strays(planned: Planned, there: There) -> Iterator[Finding]:
 
 
 def _foreign(planned: Planned, there: There) -> Iterator[Finding]:
-    """An engine that somebody else started on a port of the stack, by hand or by another stack."""
-    engines = {one.pid: one for one in there.facts.engines if not one.ours}
-    for listener in sorted(there.facts.ports, key=lambda one: one.port):
-        instance, engine = planned.ports.get(listener.port), engines.get(listener.pid)
-        if instance is None or listener.ours or engine is None:
+    """An engine that somebody else started on a port of the stack, by hand or by another stack. A deploy refuses it."""
+    for port, instance in sorted(planned.ports.items()):
+        engine = there.facts.stranger(port)
+        if engine is None:
             continue
         place = f", in the container {engine.container}" if engine.container else ""
         who = f"of the stack {engine.stack}" if engine.stack else "that stackctl did not start"
-        message = f"port {listener.port} of {instance} is served by an engine {who}: pid {engine.pid}{place}"
-        evidence = [Evidence(f"tr '\\0' ' ' </proc/{engine.pid}/cmdline", " ".join(engine.argv))]
-        if container := there.containers.get(engine.container):
-            evidence.append(Evidence(f"docker inspect {engine.container}", str(container)))
-        launch = next((one for one in planned.launches if one.port == listener.port), None)
-        if launch is not None and module_of(engine.argv):
-            rows = differences(engine.argv, launch.argv)
-            evidence.append(Evidence(f"{instance} as the stack says it", _rows(rows) or "the same arguments"))
+        message = f"port {port} of {instance} is served by an engine {who}: pid {engine.pid} ({engine.user}){place}"
         remedy = "stackctl ends no process that is not its own: stop it, or give the stack another port."
-        yield _finding("RUNS-BY-HAND", "warning", message, tuple(evidence), remedy)
+        if engine.stack:
+            remedy = f"stackctl stop {engine.stack}, or give one of them another port."
+        yield _finding("RUNS-BY-HAND", "error", message, tuple(_of_stranger(planned, there, engine, port)), remedy)
+
+
+def _of_stranger(planned: Planned, there: There, engine: Engine, port: int) -> Iterator[Evidence]:
+    """Its command line, its container, and how it differs from what the stack would start at that port."""
+    yield Evidence(f"tr '\\0' ' ' </proc/{engine.pid}/cmdline", engine.command)
+    if container := there.containers.get(engine.container):
+        yield Evidence(f"docker inspect {engine.container}", str(container))
+    launch = next((one for one in planned.launches if one.port == port), None)
+    if launch is not None and module_of(engine.argv):
+        rows = differences(engine.argv, launch.argv, table=planned.table_of(launch))
+        yield Evidence(f"{launch.instance} as the stack says it", _rows(rows) or "the same arguments")
 
 
 def _labelled(planned: Planned, there: There) -> Iterator[Finding]:
@@ -227,7 +248,14 @@ def _labelled(planned: Planned, there: There) -> Iterator[Finding]:
             message = f"the container {container.name} is labelled as release {release or '(none)'} of {planned.stack}"
             more = f", the stack file says {planned.release} now" if differs else ""
             evidence = (Evidence(f"docker inspect {id}", str(container)),)
-            yield _finding("RUNS-CONTAINER", "warning" if differs else "info", message + more, evidence, "")
+            remedy = (
+                f"Start it anew of {planned.release}, or put the stack file back to what it was." if differs else ""
+            )
+            yield _finding("RUNS-CONTAINER", "warning" if differs else "info", message + more, evidence, remedy)
+
+
+def _link(there: There) -> str:
+    return f"releases/{there.state.current}" if there.state.current else "(none)"
 
 
 def _rows(rows: Sequence[str]) -> str:

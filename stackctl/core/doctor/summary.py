@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stackctl.core.doctor.findings_cards import arch
+from stackctl.core.doctor.findings_host import absent
 from stackctl.core.doctor.values import Card, Facts
 from stackctl.core.doctor.wanted import TORCH
 
@@ -122,7 +123,7 @@ def _docker(facts: Facts) -> str:
 
 def _disks(facts: Facts) -> Iterator[str]:
     for one in facts.disks:
-        if one.path.startswith("/") and one.place != one.path:
+        if absent(one):
             yield f"no {one.path}"
         elif one.free is not None:
             yield f"{one.free // GIB} GiB free for {one.path}"
@@ -161,6 +162,6 @@ def _engines(facts: Facts) -> Iterator[str]:
         if one.instance:
             yield f"{one.instance} of {one.stack} {one.release} (pid {one.pid})"
         else:
-            yield f"pid {one.pid} ({one.user}) {' '.join(one.argv)[:100]}"
+            yield f"pid {one.pid} ({one.user}) {one.command[:100]}"
     if len(facts.engines) > SHOWN:
         yield f"and {len(facts.engines) - SHOWN} more"

@@ -11,6 +11,7 @@ from stackctl.core.deploy.record import Record
 from stackctl.core.deploy.values import Launch
 from stackctl.core.doctor.saved import Saved
 from stackctl.core.doctor.values import Engine, Facts
+from stackctl.core.upstream.values import Upstream
 
 LABEL = "io.stackctl."  # how labels of stackctl begin
 
@@ -26,6 +27,11 @@ class Planned:
     trees: tuple[str, ...] = ()
     variant: str = ""
     why: str = ""
+    table: Upstream | None = None  # of the patched tree, where it is known
+
+    def table_of(self, launch: Launch) -> Upstream | None:
+        """The router has a parser of its own."""
+        return None if launch.role == "router" else self.table
 
 
 @dataclass(frozen=True)

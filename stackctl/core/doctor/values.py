@@ -217,6 +217,11 @@ class Engine:
     stack: str = ""
     container: str = ""  # id, when it runs in one
 
+    @property
+    def command(self) -> str:
+        """On one line, whatever its words hold."""
+        return " ".join(self.argv).replace("\r", "\\r").replace("\n", "\\n")
+
 
 @dataclass(frozen=True)
 class Interpreter:
@@ -266,6 +271,13 @@ class Facts:
     interfaces: tuple[str, ...] = ()  # of the network
     kernel_log: tuple[str, ...] | None = None  # lines of NVRM and Xid; None when it may not be read
     missing: tuple[str, ...] = ()  # programs that are not installed
+    home: str = ""  # why the folder of the stack there cannot be used
+
+    def stranger(self, port: int) -> Engine | None:
+        """An engine of somebody else that listens there."""
+        foreign = {one.pid: one for one in self.engines if not one.ours}
+        pids = (one.pid for one in self.ports if one.port == port and not one.ours)
+        return next((foreign[pid] for pid in pids if pid in foreign), None)
 
     def card(self, index: int) -> Card | None:
         return next((card for card in self.cards if card.index == index), None)

@@ -32,6 +32,8 @@ def after(change: object, words: str, **facts: object) -> str:
         ("<serial>0123</serial>", "<serial>***</serial>"),
         ("pid 9 (eve)", "pid 9 (user)"),
         ("root stays", "root stays"),
+        ("fe80::1%eth0 2001:db8::1 fd00:: 00:1a:2b:3c:4d:5e", "ADDRESS%eth0 ADDRESS ADDRESS ADDRESS"),
+        ("0000:c1:00.0 12:30:00 sglang::router :::30000 ::1", "0000:c1:00.0 12:30:00 sglang::router :::30000 ::1"),
     ],
 )
 def test_names_are_replaced(words: str, shown: str) -> None:
@@ -49,3 +51,4 @@ def test_secrets_go_the_longest_first_and_short_ones_stay() -> None:
 
 def test_what_a_terminal_would_act_upon_is_made_visible() -> None:
     assert after(harmless, "a\x1b[2Jb\r\nc\td\u202ee\x07") == "a\\x1b[2Jb\nc\td\\x202ee\\x07"
+    assert after(harmless, "a\udcffb\u2028c").encode() == b"a\\xdcffb\\x2028c"

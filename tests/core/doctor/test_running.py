@@ -13,6 +13,7 @@ from stackctl.core.doctor.arguments import differences
 from stackctl.core.doctor.running import findings
 from stackctl.core.doctor.there import Answer, Container, Planned, There, parse_answers, parse_containers
 from stackctl.core.doctor.values import Finding, Listener
+from stackctl.core.upstream.values import Flag, Upstream
 from tests.core.deploy.releases import NEW, OLD, facts, last, record, release, running
 from tests.core.doctor.hosts import engine, host
 
@@ -143,9 +144,9 @@ def test_while_a_cut_over_goes_on_nothing_else_is_said() -> None:
 def test_an_engine_that_was_started_by_hand_on_our_port() -> None:
     argv = ("python3", *PLANNED.launches[1].argv, "--mem-fraction-static", "0.9")
     foreign = engine("", argv=argv, ours=False, pid=900, release="", stack="", container="deadbeef1234")
-    on = (Listener(30300, "0.0.0.0", 900, "eve", "python3"), Listener(9999, "0.0.0.0", 900))
+    on = (Listener(30300, "0.0.0.0", 900), Listener(30300, "::", 900), Listener(9999, "0.0.0.0", 900))
     found = findings(PLANNED, There(host(engines=(foreign,), ports=on), facts()))
-    assert told(found) == [("RUNS-NOTHING", "info"), ("RUNS-BY-HAND", "warning")]
+    assert told(found) == [("RUNS-NOTHING", "info"), ("RUNS-BY-HAND", "error")]
     assert "port 30300 of decode-0" in found[1].message and "container deadbeef1234" in found[1].message
     assert found[1].evidence[1].output == "--mem-fraction-static 0.9 is not in the stack"
     same = replace(foreign, argv=argv[:-2], stack="other")
@@ -155,6 +156,57 @@ def test_an_engine_that_was_started_by_hand_on_our_port() -> None:
     assert other.evidence[2].output == "the same arguments" and "of the stack other" in other.message
     nginx = There(host(ports=(Listener(30300, "0.0.0.0", 5, "root", "nginx"),)), facts())
     assert told(findings(PLANNED, nginx)) == [("RUNS-NOTHING", "info")]  # the section of ports says so
+    other = There(host(engines=(foreign,), ports=on), facts(status=last("running"), cutover=True))
+    assert told(findings(PLANNED, other)) == [("RUNS-CUTOVER", "info"), ("RUNS-BY-HAND", "error")]
+    unread = There(host(engines=(foreign,), ports=on), facts(), fault="no")
+    assert told(findings(PLANNED, unread)) == [("RUNS-UNREAD", "warning"), ("RUNS-BY-HAND", "error")]
+    closed = There(host(home="/x: Permission denied"), facts(), fault="Permission denied")
+    assert findings(PLANNED, closed) == ()  # that the folder is closed is said once
+
+
+def test_a_command_line_of_an_odd_process_is_one_line() -> None:
+    odd = engine("", argv=("vllm", "a\n  error FAKE: b\r"), ours=False, pid=900, release="", stack="")
+    (_, hand) = findings(PLANNED, There(host(engines=(odd,), ports=(Listener(30300, pid=900),)), facts()))
+    assert hand.evidence[0].output == "vllm a\\n  error FAKE: b\\r"
+
+
+TABLE = Upstream(
+    "sglang",
+    "0.5.15",
+    "argparse",
+    (
+        Flag(("--tensor-parallel-size", "--tp-size"), "tp_size", type="int"),
+        Flag(("--enable-metrics",), "enable_metrics", nargs=0),
+        Flag(("--model-path", "--model"), "model_path"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "told"),
+    [
+        ("--tp-size 2 --model /m", "--model-path /m --tensor-parallel-size 2", ()),
+        ("--tp-si 2", "--tensor-parallel-size=2", ()),  # abbreviated
+        ("--tp-size 2", "--tensor-parallel-size 4", ("--tensor-parallel-size is 2, the stack says 4",)),
+        ("--enable-metrics --tp-size 1", "--tp-size 1", ("--enable-metrics is not in the stack",)),
+        ("--new-flag 1", "--new-flag 2", ("--new-flag is 1, the stack says 2",)),
+    ],
+)
+def test_a_flag_is_the_same_however_it_is_written(there: str, wanted: str, told: tuple[str, ...]) -> None:
+    first, second = (("python3", "-m", "sglang.launch_server", *words.split()) for words in (there, wanted))
+    assert differences(first, second, table=TABLE) == told
+
+
+def test_a_flag_by_its_other_name_is_no_difference_of_an_engine_by_hand() -> None:
+    decode = PLANNED.launches[1]
+    other = tuple("--tp-size" if word == "--tensor-parallel-size" else word for word in decode.argv)
+    hand = engine("", argv=("python3", *other, "--model", "x"), ours=False, pid=900, release="", stack="")
+    there = There(host(engines=(hand,), ports=(Listener(30300, pid=900),)), facts())
+    (_, with_table) = findings(replace(PLANNED, table=TABLE), there)
+    assert with_table.evidence[1].output.splitlines() == ["--model-path is x, the stack says /models/m"]
+    assert PLANNED.table_of(PLANNED.launches[1]) is None
+    router = next(one for one in PLANNED.launches if one.role == "router")
+    assert replace(PLANNED, table=TABLE).table_of(router) is None
 
 
 @pytest.mark.parametrize(("release", "severity"), [(NEW, "info"), (OLD, "warning"), ("", "warning")])
