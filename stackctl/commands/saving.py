@@ -1,6 +1,7 @@
 """Saves what a host is like at a good moment: a release has passed its gate there, or a test was clean.
 
-It never fails what went before: what could not be saved is said, and costs one moment to compare with.
+It never fails what went before: what could not be saved is said, and costs one moment to compare with. Ctrl-C ends the
+saving only, for what was deployed or tested stays so.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def save_clean(ports: Ports, stack: ResolvedStack, report: TestReport) -> None:
             words = (report.release or "", ports.who.user(), report.variant, report.test)
             record = site.look(release=report.release or "").records.get(report.release or "")
             _save(site, Moment(ports.clock.now(), "test", *words), record.python if record else site.python)
-    except StackctlError as error:
+    except (StackctlError, KeyboardInterrupt) as error:
         _not_saved(ports, stack.name, error)
 
 
@@ -39,10 +40,16 @@ def _save(site: Site, moment: Moment, python: str) -> None:
     try:
         row, facts = line(moment, quick_look(site, python))
         site.ask("facts", {"line": row, "facts": facts}, timeout=SAVE)
-    except (StackctlError, KeyError, TypeError, ValueError) as error:
+    except (StackctlError, KeyError, TypeError, ValueError, KeyboardInterrupt) as error:
         _not_saved(site.ports, site.name, error)
 
 
-def _not_saved(ports: Ports, where: str, error: Exception) -> None:
-    why = error.message if isinstance(error, StackctlError) else f"{type(error).__name__}: {error}"
+def _not_saved(ports: Ports, where: str, error: BaseException) -> None:
+    match error:
+        case StackctlError():
+            why = error.message
+        case KeyboardInterrupt():
+            why = "interrupted; what went before is done"
+        case _:
+            why = f"{type(error).__name__}: {error}"
     ports.progress.say(f"{where}: what the host is like was not saved: {why.removeprefix(f'{where}: ')}")

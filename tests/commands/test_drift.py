@@ -7,11 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stackctl.commands.deploy import DeployRequest, deploy
 from stackctl.commands.doctor import DoctorRequest, doctor
 from stackctl.commands.restart import restart
 from stackctl.commands.rollback import RollbackRequest, rollback
@@ -19,7 +22,9 @@ from stackctl.commands.since import HostDrift, SinceRequest, compare
 from stackctl.commands.testing.test import TestRequest, run_test
 from stackctl.core.doctor.saved import Saved, parse
 from stackctl.core.doctor.values import Finding
+from stackctl.core.stack.resolved import HostSpec
 from stackctl.errors import UsageError
+from stackctl.ports import Completed, Host, Hosts
 from tests.commands.deployed import World, wait_for
 
 pytestmark = pytest.mark.slow
@@ -114,6 +119,38 @@ def test_facts_that_cannot_be_saved_fail_nothing(world: World) -> None:
     assert code == 1 and "cannot read" in drift.problem
 
 
+class Impatient:
+    """A host whose user presses Ctrl-C while a program looks at it."""
+
+    def __init__(self, hosts: Hosts, program: str) -> None:
+        self._hosts, self._program = hosts, program
+
+    def open(self, spec: HostSpec) -> Host:
+        return ImpatientHost(self._hosts.open(spec), self._program)
+
+
+class ImpatientHost:
+    def __init__(self, host: Host, program: str) -> None:
+        self._host, self._program = host, program
+        self.spec, self.put, self.get = host.spec, host.put, host.get
+        self.start_detached, self.close = host.start_detached, host.close
+
+    def run(self, argv: Sequence[str], *, input: bytes = b"", timeout: float = 60.0) -> Completed:
+        if any(self._program in word for word in argv):
+            raise KeyboardInterrupt
+        return self._host.run(argv, input=input, timeout=timeout)
+
+
+def test_ctrl_c_while_facts_are_saved_ends_the_saving_only(world: World) -> None:
+    """The release serves, and the verdict stands: neither is an interrupted one."""
+    world.write(more=TESTS)
+    ports = replace(world.ports, hosts=Impatient(world.ports.hosts, '"quick": true'))
+    assert deploy(ports, DeployRequest(world.plain)).outcome == "deployed" and lines(world) == []
+    assert run_test(ports, TestRequest("good", world.plain)).verdict == "clean" and lines(world) == []
+    told = [line for line in world.told.lines if "was not saved: interrupted; what went before is done" in line]
+    assert len(told) == 2
+
+
 def test_another_release_than_the_stack_file_says(world: World) -> None:
     world.deploy()
     world.write(flags="page-size: 7")
@@ -169,6 +206,8 @@ def test_an_engine_that_somebody_started_by_hand(world: World, tmp_path: Path) -
         assert process.stdout is not None and process.stdout.readline() == b"up\n"
         said = found(world)
         assert set(said) == {"RUNS-NOTHING", "RUNS-BY-HAND"}
+        every = doctor(world.ports, DoctorRequest(world.plain)).findings
+        assert not [one for one in every if one.id == "PORT-IN-USE"]  # one thing is told once
         hand = said["RUNS-BY-HAND"]
         assert f"port {world.port} of single-0" in hand.message and f"pid {process.pid}" in hand.message
         assert "--api-key ***" in hand.evidence[0].output and "very-secret" not in repr(hand)
