@@ -13,6 +13,7 @@ from stackctl.commands.looking import looking_python
 from stackctl.commands.model_folder import Judged, folder_here, judge
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
+from stackctl.core.doctor.hide import harmless
 from stackctl.core.doctor.values import Evidence, Finding
 from stackctl.core.modeldir.findings import findings
 from stackctl.core.modeldir.manifest import parse
@@ -79,9 +80,8 @@ def model(ports: Ports, request: ModelRequest) -> ModelResult:
         return _alone(ports, request, request.folder)
     stack = load(ports, request.selection)
     names = engine_hosts(stack, request.hosts)
-    return ModelResult(
-        stack.name, stack.serve.tool_call_parser, tuple(_on(ports, stack, one, request) for one in names)
-    )
+    hosts = tuple(_on(ports, stack, one, request) for one in names)
+    return harmless(ModelResult(stack.name, stack.serve.tool_call_parser, hosts))
 
 
 def engine_hosts(stack: ResolvedStack, asked: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _alone(ports: Ports, request: ModelRequest, folder: str) -> ModelResult:
     with folder_here(ports, folder) as (site, found):
         judged = Judged(found, findings(found))
         whole = _hashed(site, judged) if request.full else (judged, None)
-    return ModelResult("", None, (HostModel("here", *whole),))
+    return harmless(ModelResult("", None, (HostModel("here", *whole),)))
 
 
 def _hashed(site: Site, judged: Judged) -> tuple[Judged, Whole]:

@@ -99,7 +99,8 @@ def judge(site: Site, memory: int | None = None) -> Judged:
 
 def _unread(stack: ResolvedStack) -> Finding:
     message = f"{stack.serve.module} is not sglang: whether it reads this folder is not known, so nothing is compared"
-    return finding("MODEL-UNUSED", "info", message)
+    seen = Evidence(f"stackctl config {stack.name}", f"serve.module: {stack.serve.module}")
+    return finding("MODEL-UNUSED", "info", message, [seen])
 
 
 def _unlocked(stack: ResolvedStack, model: ModelDir, differ: tuple[str, ...]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -30,7 +31,8 @@ def hashes(folder: str, names: list[str], cache: str | None) -> dict[str, Any]:
                 answer[name] = {"fault": "changed while it was read"}
             elif cached is None and time.time() - after.st_mtime > YOUNG:
                 known[before] = answer[name]["sha256"]
-                remember(place, known)
+                with contextlib.suppress(OSError):  # a full or closed disk: it is read anew the next time
+                    remember(place, known)
         except model_files.Fault as fault:
             answer[name] = {"fault": str(fault)}
         except OSError as error:

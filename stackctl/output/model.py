@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.text import Text
 
 from stackctl.commands.model import HostModel, ModelResult, Whole
-from stackctl.core.doctor.values import Finding
 from stackctl.core.modeldir.values import ModelDir
 from stackctl.output.console import Console
+from stackctl.output.doctor import show_finding
 
-STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 GIB, MIB = 1 << 30, 1 << 20
 
 
 def show_model(console: Console, result: ModelResult) -> None:
     for host in result.hosts:
         if host.judged is None:
-            console.print(Text.assemble(f"{host.host}: ", ("cannot be asked", STYLES["error"]), f": {host.problem}"))
+            console.print(Text.assemble(f"{host.host}: ", ("cannot be asked", "bold red"), f": {host.problem}"))
             continue
         console.print(f"{host.host}: {host.judged.model.path}")
         for name, words in _lines(host, result.parser):
             console.print(f"  {name:13} {words}")
-        show_findings(console, host.judged.findings)
-
-
-def show_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Each with what a person would type to see it."""
-    if not findings:
-        console.print("  nothing is wrong as far as it can be seen", style="green")
-    for one in findings:
-        console.print(Text.assemble("  ", (one.severity, STYLES[one.severity]), f" {one.id}: {one.message}"))
-        for each in one.evidence:
-            said = each.output.splitlines()
-            console.print(f"      {each.command}{': ' + said[0] if said else ''}", style="dim")
-        if one.remedy:
-            console.print(f"      remedy: {one.remedy}")
+        for one in host.judged.findings:
+            show_finding(console, one)
+        if not host.judged.findings:
+            console.print("  nothing is wrong as far as it can be seen", style="green")
 
 
 def _lines(host: HostModel, parser: str | None) -> Iterator[tuple[str, str]]:

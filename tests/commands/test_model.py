@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,31 @@ def test_whole_shards_are_hashed_once_and_again_when_they_changed(world: World) 
     assert ids(result)[0] == "MODEL-SHA256" and result.exit == 1
     assert "MODEL-MANIFEST" not in ids(result)  # heads do not show it
     assert "MODEL-SHA256" not in ids(asked(world))
+
+
+def test_digests_that_cannot_be_kept_are_right_all_the_same(world: World) -> None:
+    """A file in the way of the cache, as a full disk would be."""
+    locked(world, full=True)
+    for shard in folder(world).glob("*.safetensors"):
+        os.utime(shard, (1_700_000_000, 1_700_000_000))
+    cache = world.home.joinpath(CACHE.removeprefix("~/"))
+    cache.unlink(missing_ok=True)
+    cache.mkdir(parents=True)
+    whole = asked(world, full=True).hosts[0].whole
+    assert whole is not None and (whole.right, whole.cached) == (2, 0)
+
+
+def test_what_a_terminal_would_act_upon_is_made_visible(world: World) -> None:
+    v4(folder(world), "nvfp4")
+    config = json.loads((folder(world) / "config.json").read_text())
+    config.update(architectures=["A\x1b[31m\nB\ud800"], model_type="x\x1b]0;y")
+    (folder(world) / "config.json").write_text(json.dumps(config))
+    (folder(world) / "encoding" / "encoding\x1b[2Jx.py").write_text("")
+    result = asked(world)
+    assert result.hosts[0].judged is not None
+    assert result.hosts[0].judged.model.architecture == "A?[31m?B?"
+    text = json.dumps(asdict(result))
+    assert "encoding\\\\x1b[2Jx.py" in text and "\\u001b" not in text and "\\ud8" not in text
 
 
 def test_what_is_wrong_against_the_manifest_is_a_finding(world: World) -> None:

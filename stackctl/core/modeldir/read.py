@@ -166,7 +166,7 @@ def _counted(shards: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, int
     found: dict[str, int] = {}
     for shard in shards.values():
         for dtype, count in shard.get(key, {}).items():
-            found[dtype] = found.get(dtype, 0) + count
+            found[printable(dtype)] = found.get(printable(dtype), 0) + count
     return dict(sorted(found.items()))
 
 
@@ -200,7 +200,7 @@ def _first_text(value: object) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return printable(value) if isinstance(value, str) and value else None
 
 
 def _number(said: Mapping[str, Any], key: str) -> int | None:

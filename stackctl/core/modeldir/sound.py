@@ -85,11 +85,11 @@ def _missing(model: ModelDir) -> Iterator[Finding]:
     index = model.index
     missing = list(index.missing) if index else _unnumbered(model)
     if missing:
-        where = INDEX if index else "the numbers in their names"
+        where = f"{INDEX} names them" if index else "the names of the others count them"
         lost = f" ({_gib(index.total_size - model.weights)} of weights)" if index and index.total_size else ""
         message = f"{len(missing)} of {len(missing) + len(model.shards)} shards are missing{lost}: {few(missing)}"
         seen = [see("ls", model.path, _names(model))]
-        yield finding("MODEL-SHARD-MISSING", "error", f"{message}; {where} names them", seen, FETCH)
+        yield finding("MODEL-SHARD-MISSING", "error", f"{message}; {where}", seen, FETCH)
     for shard, (count, some) in (index.lacking if index else {}).items():
         message = f"{shard} lacks {count} tensors that {INDEX} says are in it, {some[0]} first"
         seen = [see("grep -m1", f"{some[0]} {model.path}/{INDEX}", f"{some[0]}: {shard}")]
@@ -118,7 +118,7 @@ def _shards(model: ModelDir) -> Iterator[Finding]:
     for fault in model.of_kind("shard"):
         size = next((one.size for one in model.shards if one.name == fault.file), 0)
         seen = [see("stat -c %s", f"{model.path}/{fault.file}", str(size))]
-        yield finding("MODEL-SHARD", "error", f"{fault.file} {fault.message}", seen, FETCH)
+        yield finding("MODEL-SHARD", "error", f"{fault.file}: {fault.message}", seen, FETCH)
 
 
 def _others(model: ModelDir) -> Iterator[Finding]:
@@ -131,7 +131,9 @@ def _others(model: ModelDir) -> Iterator[Finding]:
 def _remedy(fault: Fault) -> str:
     if fault.kind == "dangling":
         return "A snapshot of the hub's cache is links into its blobs: both must be there, in a container too."
-    return "The user who serves must be able to read it." if fault.kind == "unreadable" else "Is this the right file?"
+    if fault.kind == "unreadable":
+        return "A file that the user who serves may read must be there."
+    return "Is this the right file?"
 
 
 def _tokenizer(model: ModelDir) -> Iterator[Finding]:
@@ -168,7 +170,7 @@ def _experts(model: ModelDir) -> Iterator[Finding]:
 
 def _names(model: ModelDir) -> str:
     names = sorted([*model.files, *(one.name for one in model.shards)])
-    return f"{len(names)} files: {few(names)}" if names else "(no file that belongs to a model)"
+    return f"{len(names)} file{'s'[: len(names) != 1]}: {few(names)}" if names else "(no file that belongs to a model)"
 
 
 def _gib(size: int) -> str:

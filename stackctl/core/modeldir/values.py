@@ -15,7 +15,7 @@ FaultKind = Literal["dangling", "unreadable", "large", "lfs", "json", "shard"]
 
 def printable(text: str) -> str:
     """Names and words of a folder may hold anything, and a terminal obeys control characters."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", "?", text)
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,8 @@ def revisions(folder: Path) -> None:
     ("spoil", "id", "severity", "words"),
     [
         (gone(SECOND), "MODEL-SHARD-MISSING", "error", f"1 of 2 shards are missing: {SECOND}"),
-        (unindexed, "MODEL-SHARD-MISSING", "error", f"{FIRST}; the numbers in their names"),
-        (cut, "MODEL-SHARD", "error", f"{SECOND} is cut off: its tensors have"),
+        (unindexed, "MODEL-SHARD-MISSING", "error", f"{FIRST}; the names of the others count them"),
+        (cut, "MODEL-SHARD", "error", f"{SECOND}: is cut off: its tensors have"),
         (text(SECOND, ""), "MODEL-SHARD", "error", "too short for a length"),
         (text(SECOND, "<html>not found</html>"), "MODEL-SHARD", "error", "is refused"),
         (text(SECOND, POINTER), "MODEL-LFS", "error", f"1 file is a Git-LFS pointer in place of the content: {SECOND}"),
