@@ -26,7 +26,13 @@ MISSING = 66  # our own exit code for "no such file"; no program of a shell uses
 KEPT_ENV = ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
 PUT = 'd=$(dirname "$1") && mkdir -p "$d" && t=$1.new.$$ && cat >"$t" && chmod "$2" "$t" && mv -f "$t" "$1"'
-GET = f'[ -e "$1" ] || exit {MISSING}; exec cat "$1"'
+# what may not be looked for is not missing, and a pipe would be waited for
+GET = (
+    'if [ -p "$1" ]; then echo "it is a pipe" >&2; exit 1; fi; if [ ! -e "$1" ]; then d=$(dirname "$1"); '
+    'while [ ! -e "$d" ] && [ "$d" != . ] && [ "$d" != / ]; do d=$(dirname "$d"); done; '
+    f'if [ -d "$d" ] && [ ! -x "$d" ]; then echo "$d: Permission denied" >&2; exit 1; fi; exit {MISSING}; fi; '
+    'exec cat "$1"'
+)
 DETACH = 'setsid "$@" </dev/null >/dev/null 2>&1 &'
 IN_HOME = 'cd && exec "$@"'
 T = TypeVar("T")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import time
 from pathlib import Path
@@ -45,12 +46,28 @@ def test_files_are_whole_or_not_there(host: Host, tmp_path: Path) -> None:
     assert path.read_bytes() == b"\0one" and stat.S_IMODE(path.stat().st_mode) == 0o600
     host.put(str(path), b"two")
     assert host.get("~/a/b c/it's") == b"two" and [one.name for one in path.parent.iterdir()] == ["it's"]
-    assert host.get("~/none") is None
+    assert host.get("~/none") is None and host.get("~/none/below") is None
     (tmp_path / "file").write_text("")
     with pytest.raises(StackctlError, match="here: cannot write ~/file/x: "):
         host.put("~/file/x", b"")
     with pytest.raises(StackctlError, match="here: cannot read ~/a: "):
         host.get("~/a")
+
+
+def test_what_is_no_file_or_closed_to_us_is_not_missing(host: Host, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(StackctlError, match="here: cannot read ~/pipe: it is a pipe"):
+        host.get("~/pipe")
+    (tmp_path / "shut" / "in").mkdir(parents=True)
+    (tmp_path / "shut").chmod(0)
+    try:
+        if os.geteuid() == 0:  # nothing is closed to root
+            assert host.get("~/shut/in/x") is None
+        else:
+            with pytest.raises(StackctlError, match="cannot read ~/shut/in/x: shut: Permission denied"):
+                host.get("~/shut/in/x")
+    finally:
+        (tmp_path / "shut").chmod(0o700)
 
 
 def test_what_takes_too_long_is_ended_and_told(host: Host) -> None:
