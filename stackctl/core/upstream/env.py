@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackctl.core.upstream.static.machine import Machine
-from stackctl.core.upstream.static.values import Class, Function, Instance, Module, Scope, unknown_in
+from stackctl.core.upstream.static.values import Class, Function, Instance, Module, Scope, dotted, unknown_in
 from stackctl.core.upstream.values import EnvKind, EnvVar
 
 ENVIRON = "sglang.srt.environ"
@@ -83,7 +83,7 @@ def _deprecated(machine: Machine, module: Module) -> dict[str, str | None]:
                 found.setdefault(old, new)  # what the file's own lines say comes first, and they name flags
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            if "deprecated" in ast.unparse(target).lower():
+            if "deprecated" in dotted(target).lower():
                 found.update(_table(machine, module, node.value))
     envs = module.names.get("Envs")
     for name, value in machine.body(envs).items() if isinstance(envs, Class) else ():

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from stackctl.core.upstream.static import methods
 from stackctl.core.upstream.static.attributes import attribute
 from stackctl.core.upstream.static.binding import bind_target
+from stackctl.core.upstream.static.limits import LARGEST
 from stackctl.core.upstream.static.operators import truth
 from stackctl.core.upstream.static.records import fields_of, is_enum, members
 from stackctl.core.upstream.static.values import (
     MISSING,
+    TOO_LARGE,
     Class,
     Distinct,
     External,
@@ -29,7 +31,6 @@ from stackctl.core.upstream.static.values import (
 if TYPE_CHECKING:
     from stackctl.core.upstream.static.machine import Machine
 
-LARGEST = 100_000
 PARSERS = ("argparse.ArgumentParser",)
 FIELDS = ("dataclasses.field", "msgspec.field")
 UNSET = ("os.getenv", "os.environ.get", "sys.modules.get")  # a process that has just started, with no variable set
@@ -61,6 +62,8 @@ def elements(machine: Machine, nodes: Sequence[ast.expr], scope: Scope) -> list[
             found += [Unknown("an unknown list, spread out")] if spread is None else spread
         else:
             found.append(machine.value(node, scope))
+        if len(found) > LARGEST:
+            return [TOO_LARGE]
     return found
 
 
@@ -144,7 +147,7 @@ def iterated(machine: Machine, value: Any) -> list[Any] | None:
     if isinstance(value, list | tuple | str | dict):
         return list(value)
     if isinstance(value, range):
-        return list(value) if len(value) <= LARGEST else None
+        return list(value)
     return members(machine, value) if isinstance(value, Class) else None
 
 
@@ -168,6 +171,9 @@ def comprehension(
             fault.append(Unknown("a list made of an unknown one"))
             return
         for item in items:
+            if not machine.spend():
+                fault.append(TOO_LARGE)
+                return
             bind_target(machine, spec.target, item, inner)
             holds = [truth(machine.value(test, inner)) for test in spec.ifs]
             if None in holds:
@@ -247,6 +253,6 @@ BUILTINS: dict[str, Callable[[Machine, Sequence[Any]], Any]] = {
     "callable": _callable,
     **{
         one.__name__: _plain(one)
-        for one in (str, int, float, bool, len, sorted, range, enumerate, zip, reversed, min, max, sum, repr, any, all)
+        for one in (str, int, float, bool, len, sorted, range, enumerate, zip, reversed, min, max, repr, any, all)
     },
 }

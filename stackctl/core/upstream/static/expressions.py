@@ -10,9 +10,11 @@ from stackctl.core.upstream.static import calls
 from stackctl.core.upstream.static.attributes import attribute
 from stackctl.core.upstream.static.binding import index
 from stackctl.core.upstream.static.calls import elements
+from stackctl.core.upstream.static.limits import LARGEST, LETTERS
 from stackctl.core.upstream.static.operators import COMPARISONS, operate, truth
 from stackctl.core.upstream.static.records import members
 from stackctl.core.upstream.static.values import (
+    TOO_LARGE,
     Class,
     Distinct,
     External,
@@ -78,6 +80,8 @@ def _joined(machine: Machine, node: ast.JoinedStr, scope: Scope) -> Any:
         if not plain or not isinstance(value, str | int | float | list | tuple | Member) or unknown_in(value):
             return Unknown("a part of a text", text)
         text += str(value)
+        if len(text) > LARGEST * LETTERS:
+            return TOO_LARGE
     return text
 
 

@@ -2,7 +2,7 @@
 
 It is an interpreter of the little that declares a command line, in a process that has just started: no environment
 variable is set and nothing else is imported. Whatever is outside of the tree is a name, and what cannot be known is
-Unknown. It has no loops without an end (`STEPS`), opens nothing and imports nothing.
+Unknown. It opens nothing, imports nothing, and comes to an end whatever it is given (limits.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stackctl.core.upstream.static import binding, expressions, statements
+from stackctl.core.upstream.static.limits import DEPTH, FREE, KEPT, LARGEST, LONGEST_FILE, STEPS
 from stackctl.core.upstream.static.values import (
+    TOO_LARGE,
     Class,
     External,
     Function,
@@ -22,11 +24,8 @@ from stackctl.core.upstream.static.values import (
     Recorder,
     Scope,
     Unknown,
+    weight,
 )
-
-STEPS = 400_000  # expressions; the largest release so far takes about 40,000
-DEPTH = 40
-
 
 Intrinsic = Callable[["Machine", Sequence[Any], Mapping[str, Any], str], Any]
 
@@ -44,7 +43,7 @@ class Machine:
         self.intrinsics = dict(intrinsics or {})
         self._modules: dict[str, Module | None] = {}
         self._packages: set[str] | None = None
-        self._steps = self._depth = 0
+        self._steps = self._depth = self._kept = 0
         self.faults: list[str] = []
         self.parsers: list[Recorder] = []  # every ArgumentParser that was made, in order
 
@@ -56,12 +55,18 @@ class Machine:
             self._modules[name] = None
             base = self._root + name.replace(".", "/")
             path = next((one for one in (f"{base}.py", f"{base}/__init__.py") if one in self._files), None)
-            tree = None if path is None else self.parsed(path)
+            tree = self.parsed(path) if path is not None and self._may_keep(path) else None
             if path is not None and tree is not None:
                 made = Module(name, path, tree, {"__name__": name})
                 self._modules[name] = made
                 self._run_module(made)
         return self._modules[name]
+
+    def _may_keep(self, path: str) -> bool:
+        self._kept += len(self._files[path])
+        if self._kept > KEPT:
+            self.faults.append(f"{path} is not followed: too much is followed already")
+        return self._kept <= KEPT
 
     def _run_module(self, made: Module) -> None:
         try:
@@ -74,6 +79,9 @@ class Machine:
 
         It is not kept, beside those of modules: so many objects that live on cost more than parsing a file twice.
         """
+        if len(self._files[path]) > LONGEST_FILE:
+            self.faults.append(f"{path} is too long to be read: {len(self._files[path])} bytes")
+            return None
         try:
             return ast.parse(self._files[path])
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -139,13 +147,13 @@ class Machine:
 
     def line(self, one: Class) -> tuple[Class, ...]:
         """The class and those of the tree that it comes from, nearest first."""
-        found: list[Class] = []
+        found: dict[Class, None] = {}
         waiting = [one]
-        while waiting:
-            each = waiting.pop(0)
+        while waiting and self.spend():
+            each = waiting.pop()
             if each not in found:
-                found.append(each)
-                waiting[:0] = [base for base in self.bases(each) if isinstance(base, Class)]
+                found[each] = None
+                waiting += [base for base in reversed(self.bases(each)) if isinstance(base, Class)]
         return tuple(found)
 
     def outside(self, one: Class) -> tuple[str, ...]:
@@ -161,20 +169,29 @@ class Machine:
 
     # --- running ---------------------------------------------------------------------------------------------------
 
+    def spend(self, steps: int = 1) -> bool:
+        """Whether there are that many left; the first time that there are not is a fault."""
+        before = self._steps
+        self._steps += steps
+        if before <= STEPS < self._steps:
+            self.faults.append("there is more than can be followed: what stands behind is not known")
+        return self._steps <= STEPS
+
     def value(self, node: ast.expr | None, scope: Scope) -> Any:
         """What an expression means there."""
-        self._steps += 1
         if node is None:
             return None
-        if self._steps > STEPS:
-            return Unknown("too much to follow")
+        if not self.spend():
+            return TOO_LARGE
         reader = expressions.READERS.get(type(node))
         if reader is None:
             return Unknown(f"{type(node).__name__} at {place(node, scope)}")
         try:
-            return reader(self, node, scope)
+            found = reader(self, node, scope)
         except RecursionError:
             return Unknown("what goes too deep to follow")
+        size = weight(found)
+        return found if self.spend(size // FREE) and size <= LARGEST else TOO_LARGE
 
     def run(self, function: Function, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """What a function of the tree returns."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from stackctl.core.upstream.static.limits import LARGEST, LETTERS
 from stackctl.core.upstream.static.values import Added, Distinct, Method, Recorder, Unknown, unknown_in
 
 MUTATORS = {
@@ -18,6 +20,7 @@ OF_LIST = {"append", "extend", "insert", "remove", "pop", "copy", "index", "coun
 OF_DICT = {"keys", "values", "items", "get", "update", "copy", "pop", "setdefault", "clear"}
 OF_SET = {"add", "update", "union", "discard", "remove", "copy", "difference", "intersection"}
 SAME_PARSER = ("add_argument_group", "add_mutually_exclusive_group")
+FILLED_OTHERWISE = re.compile(r"\{[^{}]*[^{}\w]")  # an attribute, an element, a width
 UNSEEN = ("set_defaults", "add_subparsers", "register")
 
 
@@ -30,10 +33,24 @@ def invoke(method: Method, arguments: Sequence[Any], named: Mapping[str, Any], p
         return _of_set(owner, name, arguments)
     if isinstance(owner, list) and name in OF_LIST:
         return _of_list(owner, name, arguments)
+    if isinstance(owner, str) and not _is_plain_text(owner, name, arguments, named):
+        return Unknown(f"the method {name} of a text")
     for kind, allowed in ((str, OF_TEXT), (dict, OF_DICT), (tuple, {"index", "count"})):
         if isinstance(owner, kind) and name in allowed:
             return _tried(getattr(owner, name), arguments, named)
     return Unknown(f"the method {name}")
+
+
+def _is_plain_text(owner: str, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    """Not what fills in more than a value's own text, or makes a text far longer than what it is made of."""
+    if name == "format":
+        filled = all(isinstance(one, str | int | float) for one in (*arguments, *named.values()))
+        return filled and not FILLED_OTHERWISE.search(owner)
+    if name in ("join", "replace"):
+        last = arguments[-1] if arguments else ""
+        times = len(last) if isinstance(last, str | list | tuple | dict) else 1
+        return (len(owner) + 1) * times <= LARGEST * LETTERS
+    return True
 
 
 def _tried(action: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -80,8 +97,7 @@ def _of_set(owner: Distinct, name: str, arguments: Sequence[Any]) -> Any:
         return Distinct.of([*owner, *items])
     if unknown_in(items):
         return Unknown("a set that is not known")
-    keeps = name == "intersection"
-    return Distinct.of(one for one in owner if (one in items) is keeps)
+    return owner.without(items, keeps=name == "intersection")
 
 
 def _recorded(owner: Recorder, name: str, arguments: Sequence[Any], named: Mapping[str, Any], place: str) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
+from stackctl.core.upstream.static.limits import LARGEST
 from stackctl.core.upstream.static.values import Class, Distinct, External, Generic, Instance, Unknown, unknown_in
 
-LARGEST = 100_000  # elements that an operator may make
+WIDTH = re.compile(r"%[^a-zA-Z%]*[\d*]")  # `%9d` is as long as it says
 UNION = "typing.Union"
 OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -67,6 +69,8 @@ def operate(kind: ast.operator, left: Any, right: Any) -> Any:
 def _small(kind: ast.operator, left: Any, right: Any) -> bool:
     if isinstance(kind, ast.LShift):
         return isinstance(right, int) and right <= 64
+    if isinstance(kind, ast.Mod) and isinstance(left, str | bytes):
+        return isinstance(left, str) and not WIDTH.search(left)
     if not isinstance(kind, ast.Mult):
         return True
     sizes = [value if isinstance(value, int | float) else len(value) for value in (left, right) if _measured(value)]
@@ -79,14 +83,12 @@ def _measured(value: Any) -> bool:
 
 
 def _sets(kind: ast.operator, left: Any, right: Any) -> Any:
-    if not isinstance(left, list) or not isinstance(right, list) or unknown_in(left) or unknown_in(right):
+    if not isinstance(left, Distinct) or not isinstance(right, Distinct) or unknown_in(left) or unknown_in(right):
         return Unknown("an operator on a set that is not known")
     if isinstance(kind, ast.BitOr):
         return Distinct.of([*left, *right])
-    if isinstance(kind, ast.BitAnd):
-        return Distinct.of(one for one in left if one in right)
-    if isinstance(kind, ast.Sub):
-        return Distinct.of(one for one in left if one not in right)
+    if isinstance(kind, ast.BitAnd | ast.Sub):
+        return left.without(right, keeps=isinstance(kind, ast.BitAnd))
     return Unknown("an operator on sets that is not followed")
 
 

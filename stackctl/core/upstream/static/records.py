@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stackctl.core.upstream.static.values import MISSING, Class, Field, Function, Member, Scope, Unknown
+from stackctl.core.upstream.static.values import MISSING, Class, Field, Function, Member, Scope, Unknown, dotted
 
 if TYPE_CHECKING:
     from stackctl.core.upstream.static.machine import Machine
@@ -21,6 +21,8 @@ def fields_of(machine: Machine, one: Class) -> tuple[Field, ...]:
     found: dict[str, Field] = {}
     for each in (*reversed(machine.line(one)), *_namespaces(machine, one)):
         found.update({field.name: field for field in _own(machine, each)})
+    if not machine.spend(len(found)):
+        return ()
     order = _order(machine, one) if _namespaces(machine, one) else ()
     first = [found[name] for name in order if name in found]
     return (*first, *(field for name, field in found.items() if name not in order))
@@ -36,7 +38,8 @@ def _own(machine: Machine, one: Class) -> Iterator[Field]:
 
 
 def _is_class_variable(node: ast.AnnAssign) -> bool:
-    return ast.unparse(node.annotation).startswith(("ClassVar", "typing.ClassVar"))
+    kind = node.annotation.value if isinstance(node.annotation, ast.Subscript) else node.annotation
+    return dotted(kind) in ("ClassVar", "typing.ClassVar")
 
 
 def _namespaces(machine: Machine, one: Class) -> tuple[Class, ...]:
@@ -66,6 +69,7 @@ def members(machine: Machine, one: Class) -> list[Any] | None:
         return None
     found: list[Any] = []
     for each in reversed(machine.line(one)):
+        machine.spend(len(machine.body(each)))
         for name, value in machine.body(each).items():
             if not name.startswith("_") and not isinstance(value, Function):
                 plain = value if not isinstance(value, Unknown) else Unknown(f"the value of {one.name}.{name}")

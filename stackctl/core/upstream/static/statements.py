@@ -14,6 +14,7 @@ from stackctl.core.upstream.static.calls import iterated
 from stackctl.core.upstream.static.methods import MUTATORS
 from stackctl.core.upstream.static.operators import operate, truth
 from stackctl.core.upstream.static.values import (
+    TOO_LARGE,
     Class,
     Function,
     Later,
@@ -22,12 +23,12 @@ from stackctl.core.upstream.static.values import (
     Recorder,
     Scope,
     Unknown,
+    dotted,
 )
 
 if TYPE_CHECKING:
     from stackctl.core.upstream.static.machine import Machine
 
-TURNS = 10_000  # of one loop
 ASKS_ENVIRONMENT = ("envs", "environ", "getenv", "get_bool_env_var")
 KINDS = {"staticmethod": "static", "classmethod": "class", "property": "property", "cached_property": "property"}
 SEE_THROUGH = {"lru_cache", "cache", "functools.lru_cache", "functools.cache"}
@@ -44,6 +45,8 @@ Signal = Returned | str | None  # "break", "continue"
 def run(machine: Machine, body: Sequence[ast.stmt], scope: Scope) -> Signal:
     """Down to its end, or to what leaves it."""
     for statement in body:
+        if not machine.spend():
+            return Returned(TOO_LARGE)
         runner = RUNNERS.get(type(statement))
         signal = runner(machine, statement, scope) if runner else None
         if signal is not None:
@@ -124,7 +127,7 @@ def _class(machine: Machine, node: ast.ClassDef, scope: Scope) -> None:
 def _function(machine: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
     kind = "plain"
     for decorator in node.decorator_list:
-        name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+        name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if name not in SEE_THROUGH:
             kind = KINDS.get(name.rpartition(".")[2], "wrapped")
     seen = scope.outer if scope.of_class else scope
@@ -157,6 +160,8 @@ def _asks_environment(test: ast.expr) -> bool:
 def _either(machine: Machine, body: Sequence[ast.stmt], scope: Scope) -> Signal:
     """What may or may not run."""
     for node in (inner for statement in body for inner in _walk(statement)):
+        if not machine.spend():
+            break
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             bind_target(machine, node, Unknown(f"{node.id}, bound under a condition"), scope)
         elif isinstance(node, ast.AugAssign):
@@ -171,10 +176,12 @@ def _either(machine: Machine, body: Sequence[ast.stmt], scope: Scope) -> Signal:
 
 def _walk(node: ast.AST) -> Iterator[ast.AST]:
     """All inside, but not what is inside of other functions and classes."""
-    yield node
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from _walk(child)
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += reversed(list(ast.iter_child_nodes(one)))
 
 
 def _perhaps(machine: Machine, call: ast.Call, method: ast.Attribute, scope: Scope) -> None:
@@ -211,7 +218,7 @@ def _with(machine: Machine, node: ast.With, scope: Scope) -> Signal:
 
 def _for(machine: Machine, node: ast.For, scope: Scope) -> Signal:
     turns = iterated(machine, machine.value(node.iter, scope))
-    if turns is None or len(turns) > TURNS or any(isinstance(one, Unknown) for one in turns):
+    if turns is None or any(isinstance(one, Unknown) for one in turns):
         bind_target(machine, node.target, Unknown("one of an unknown list"), scope)
         return _either(machine, node.body, scope)
     for item in turns:

@@ -7,9 +7,11 @@ cannot be known is `Unknown` with its reason, also as one element of a list: it 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from stackctl.core.upstream.static.limits import BITS, LARGEST, LETTERS
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,22 @@ class Distinct(list[Any]):
 
     @classmethod
     def of(cls, items: Iterable[Any]) -> Distinct:
-        items = list(items)
-        if all(isinstance(item, str | int) for item in items):
+        try:
             return cls(dict.fromkeys(items))
-        made = cls()
-        for item in items:
-            made.add(item)
-        return made
+        except TypeError:
+            return cls([Unknown("a set of what no set can hold")])
 
     def add(self, item: Any) -> None:
         if item not in self:
             self.append(item)
+
+    def without(self, others: Iterable[Any], keeps: bool = False) -> Distinct:
+        """What is not in `others`; with `keeps`, what is."""
+        try:
+            held = set(others)
+        except TypeError:
+            return Distinct.of([Unknown("a set of what no set can hold")])
+        return Distinct(one for one in self if (one in held) is keeps)
 
 
 @dataclass(eq=False)
@@ -179,12 +186,60 @@ class Field:
         return Unknown(f"{name} of a field")
 
 
+TOO_LARGE = Unknown("more than can be followed")
+
+
 def unknown_in(value: Any) -> Unknown | None:
-    """The first thing inside of a value that is not known."""
-    if isinstance(value, Unknown):
-        return value
-    if isinstance(value, list | tuple):
-        return next((found for item in value if (found := unknown_in(item))), None)
-    if isinstance(value, dict):
-        return unknown_in([*value.keys(), *value.values()])
+    """The first thing inside of a value that is not known; also when there is too much in it to look through."""
+    seen, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        seen += 1
+        if isinstance(one, Unknown):
+            return one
+        inner = _inside(one)
+        if seen + len(inner) > LARGEST:
+            return TOO_LARGE
+        waiting += reversed(inner)
     return None
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    if isinstance(value, list | tuple):
+        return value
+    return [*value.keys(), *value.values()] if isinstance(value, dict) else ()
+
+
+def weight(value: Any) -> int:
+    """Elements of a value and of all inside of it, each as often as it is reached; it stops above LARGEST."""
+    total, waiting = 1, [value]
+    while waiting and total <= LARGEST:
+        one = waiting.pop()
+        inner = one.args if isinstance(one, Generic) else (one.value,) if isinstance(one, Member) else _inside(one)
+        total += len(inner) + _own_weight(one)
+        if total <= LARGEST:
+            waiting += inner
+    return total
+
+
+def _own_weight(value: Any) -> int:
+    if isinstance(value, str | bytes):
+        return len(value) // LETTERS
+    if isinstance(value, int):
+        return LARGEST * (value.bit_length() > BITS)
+    if isinstance(value, range):
+        return len(value[: LARGEST + 1])
+    if isinstance(value, External):
+        return len(value.name) // LETTERS
+    return (len(value.why) + len(value.begins)) // LETTERS if isinstance(value, Unknown) else 0
+
+
+def dotted(node: ast.AST) -> str:
+    """`a.b.c` as it is written; of `f(x).b` what can be said, `b`."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        parts.append(node.id)
+    return ".".join(reversed(parts))
