@@ -31,6 +31,8 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
         return {"platform": sys.platform}
     path = model_files.place(request["path"], request.get("hub"))
     answer: dict[str, Any] = {"platform": sys.platform, "path": path, "real": os.path.realpath(path)}
+    if model_files.REPOSITORY.fullmatch(request["path"]):
+        answer["asked"] = request["path"]
     problem = unreadable(path)
     if "hash" in request:
         from stackctl.onhost import model_hashes

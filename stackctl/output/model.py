@@ -72,7 +72,8 @@ def _shards(model: ModelDir) -> str:
 
 def _tokenizer(model: ModelDir) -> str:
     tokenizer = model.tokenizer
-    dsml = "" if tokenizer.dsml is None else f", {tokenizer.dsml or 'no'} tokens with ｜DSML｜"
+    count = tokenizer.dsml
+    dsml = "" if count is None else f", {count or 'no'} token{'s'[: count != 1]} with ｜DSML｜"
     return f"{', '.join(tokenizer.files) or 'none'}{dsml}"
 
 

@@ -181,7 +181,7 @@ def model(look: Look, wanted: Wanted) -> Iterator[Finding]:
 
 
 def absent(disk: Disk) -> bool:
-    """Whether nothing is at that path; of a path in the home, or a repository's name, a disk does not tell."""
+    """Whether nothing is at that path; of a repository's name a disk does not tell."""
     return disk.path.startswith("/") and disk.place.rstrip("/") != disk.path.rstrip("/")
 
 

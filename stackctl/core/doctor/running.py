@@ -165,7 +165,7 @@ def _answers(planned: Planned, there: There, record: Record) -> Iterator[Finding
         asked = f"curl -s {launch.inside}{path}"
         if answer.status != 200:
             said = f"answers {answer.status}" if answer.status else "does not answer"
-            evidence = (Evidence(asked, answer.why),)
+            evidence = (Evidence(asked, answer.why or f"status {answer.status}, and no words"),)
             remedy = f"It may still start, or hang: stackctl logs {planned.stack}."
             yield _finding("RUNS-SILENT", "error", f"{launch.instance} runs and {said} at {path}", evidence, remedy)
         elif launch.role == "router":

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from stackctl.core.doctor.findings_cards import arch
 from stackctl.core.doctor.findings_host import absent
-from stackctl.core.doctor.values import Card, Facts
+from stackctl.core.doctor.values import Card, CardProcess, Facts
 from stackctl.core.doctor.wanted import TORCH
 
 GIB = 1 << 30
@@ -50,13 +50,18 @@ def card_rows(facts: Facts) -> list[tuple[str, ...]]:
             f"{card.temperature} C" if card.temperature is not None else "-",
             {True: "on", False: "off", None: "-"}[card.ecc],
             card.pcie or "-",
-            ", ".join(f"{one.pid}{' (ours)' if one.ours else ''}" for one in card.processes) or "-",
+            ", ".join(map(_process, card.processes)) or "-",
         )
         for card in facts.cards
     ]
 
 
 CARD_COLUMNS = ("card", "name", ">memory MiB", ">power", ">SM clock", ">temp", "ECC", "link", "processes")
+
+
+def _process(one: CardProcess) -> str:
+    whose = "ours" if one.ours else one.user
+    return f"{one.pid} ({whose})" if whose else str(one.pid)
 
 
 def _used(card: Card) -> str:

@@ -37,7 +37,7 @@ HUB = re.compile(r"/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<rev
 def model_dir(said: Mapping[str, Any]) -> ModelDir:
     """Raises KeyError or TypeError when it is no answer of onhost/model.py."""
     if said["problem"]:
-        return ModelDir(said["path"], printable(said["problem"]))
+        return ModelDir(said["path"], printable(said["problem"]), repository=said.get("asked") or None)
     faults = [Fault(kind, printable(file), printable(message)) for kind, file, message in said["faults"]]
     texts = {name: _object(name, text, faults) for name, text in said["texts"].items()}
     config, shards = texts.get("config.json", {}), said["shards"]

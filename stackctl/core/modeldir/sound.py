@@ -18,6 +18,11 @@ FETCH = "Fetch the file again, with the hub's own client: it continues what was 
 
 
 def found(model: ModelDir) -> Iterator[Finding]:
+    if model.problem and model.repository:
+        message = f"the hub's cache there has no {model.repository}: an engine would fetch it at its start"
+        hint = f"Before a deploy, as the user that serves: hf download {model.repository}"
+        yield finding("MODEL-FOLDER", "warning", message, [see("ls -ld", model.path, model.problem)], hint)
+        return
     if model.problem:
         hint = "Is the path right, and may this user read it? `model.path` is a folder on the host."
         yield finding("MODEL-FOLDER", "error", model.problem, [see("ls -ld", model.path, model.problem)], hint)

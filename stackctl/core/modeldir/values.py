@@ -99,7 +99,8 @@ class Tokenizer:
 @dataclass(frozen=True)
 class ModelDir:
     """`family` and `experts` as in lint's ModelView. `problem`: why the folder cannot be looked at; then all else is
-    empty. `chat_template`: the file that has one, empty when none has. `size`: bytes of its files."""
+    empty, but for a `repository` that was asked for by its name. `chat_template`: the file that has one, empty when
+    none has. `size`: bytes of its files."""
 
     path: str
     problem: str = ""

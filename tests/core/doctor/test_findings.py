@@ -181,7 +181,7 @@ QUIET: list[tuple[str, Look, Wanted]] = [
     ("a disk of the model that is full", facts(disks=(Disk("/models/V4", "/models/V4", "nfs4", GIB, 0, 0),)), PROD),
     ("an engine by hand, which what runs tells", facts(ports=(Listener(30000, pid=7),), engines=(Engine(7, argv=("vllm",)),)), PROD),
     ("a docker that tells its runtimes to nobody", facts(docker=Docker(True, "28", ours=("prod:1 f0",), images={"a/b:c": {}}), missing=("nvidia-ctk",)), DOCKER),
-    ("a path in the home, a repository's name", facts(disks=(Disk("~/V4", "/home/ops/V4", "ext4", GIB, GIB, 9), Disk("o/V4", "", "", None, None, None))), wants(model="~/V4")),
+    ("a model by its repository's name", facts(disks=(Disk("o/V4"),)), wants(model="o/V4")),
     ("our own port", facts(ports=(Listener(30000, "0.0.0.0", 7, "ops", "x", ours=True),)), PROD),
     ("somebody else's port", facts(ports=(Listener(22, "0.0.0.0", 1, "root", "sshd"),)), PROD),
     ("a clock within what the way takes", facts(clock=Clock(3.0, 1.5, True)), PROD),

@@ -6,6 +6,7 @@ import pytest
 
 from stackctl.core.doctor.jsonform import facts_from_json, facts_to_json
 from stackctl.core.doctor.read import Times, bridges, look_of
+from stackctl.core.doctor.summary import card_rows
 from stackctl.core.doctor.values import Limit
 from tests.core.doctor.outputs import answer, case, command, eight, look
 
@@ -68,8 +69,12 @@ def test_a_card_without_a_handle_is_a_lost_card() -> None:
 def test_processes_get_their_owners() -> None:
     about = {"4000": {"pid": 4000, "user": "ops", "command": "sglang::scheduler_TP0", "ours": True, "stack": "prod"}}
     busy = eight(nvidia_smi=command("nvidia-smi", case("busy-x8.xml")))
-    first, second = look(busy, on_cards=about).facts.cards[0].processes
+    seen = look(busy, on_cards=about).facts
+    first, second = seen.cards[0].processes
     assert (first.user, first.ours, second.user, second.ours) == ("ops", True, "", False)
+    assert card_rows(seen)[0][-1] == "4000 (ours), 9000"
+    foreign = look(busy, on_cards={"9000": {**about["4000"], "user": "eve", "ours": False}}).facts
+    assert card_rows(foreign)[0][-1] == "4000, 9000 (eve)"
 
 
 def test_bridges_above_cards() -> None:

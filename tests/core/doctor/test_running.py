@@ -12,7 +12,7 @@ from stackctl.core.deploy.record import Record
 from stackctl.core.doctor.arguments import differences
 from stackctl.core.doctor.running import findings
 from stackctl.core.doctor.there import Answer, Container, Planned, There, parse_answers, parse_containers
-from stackctl.core.doctor.values import Finding, Listener
+from stackctl.core.doctor.values import Evidence, Finding, Listener
 from stackctl.core.upstream.values import Flag, Upstream
 from tests.core.deploy.releases import NEW, OLD, facts, last, record, release, running
 from tests.core.doctor.hosts import engine, host
@@ -44,6 +44,8 @@ def there(of: Record = RECORD, **changed: object) -> There:
 
 
 def told(found: Sequence[Finding]) -> list[tuple[str, str]]:
+    """Each with evidence, whatever it is."""
+    assert all(proof.command and proof.output for one in found for proof in one.evidence or (Evidence("", ""),)), found
     return [(one.id, one.severity) for one in found if one.id != "RUNS-RELEASE"]
 
 

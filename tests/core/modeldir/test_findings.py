@@ -132,6 +132,14 @@ def test_folders_that_hold_no_model_are_one_finding(tmp_path: Path) -> None:
         assert one.id == "MODEL-FOLDER" and words in one.message
 
 
+def test_a_repository_that_the_hubs_cache_has_not_may_be_fetched_yet(tmp_path: Path) -> None:
+    (one,) = findings(model_dir(onhost.main({"path": "deepseek-ai/V4", "hub": str(tmp_path)})), NVFP4)
+    assert (one.id, one.severity) == ("MODEL-FOLDER", "warning") and "has no deepseek-ai/V4: an engine" in one.message
+    assert "hf download deepseek-ai/V4" in one.remedy
+    (one,) = found(tmp_path / "models--deepseek-ai--V4", NVFP4)  # by its path nobody fetches it
+    assert one.severity == "error"
+
+
 def test_a_folder_of_other_weights_is_not_judged(tmp_path: Path) -> None:
     v4(tmp_path)
     for name in (FIRST, SECOND, INDEX):
