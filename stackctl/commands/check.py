@@ -6,22 +6,21 @@ what should be looked at. It writes nothing but the SARIF file that it is asked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from stackctl.commands.around import around
 from stackctl.commands.gather import load
-from stackctl.commands.linting import Linter, lint
+from stackctl.commands.linting import Linter, hear, judged
 from stackctl.commands.release import release_of
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose_queue, tree_after_each
 from stackctl.core.lint.ignore import Ignored
 from stackctl.core.lint.values import Finding
 from stackctl.core.names import SGLANG, PatchName, ReleaseId, TreeId
-from stackctl.core.patches.headers import lint as lint_header
 from stackctl.core.patches.values import Need, Offset, Patch, PatchedTree
 from stackctl.core.stack.resolved import Base, GitBase, PathBase, PypiBase, ResolvedStack
 from stackctl.core.stack.variant import fallen
-from stackctl.errors import Problem, Where
 from stackctl.ports import Ports
 
 
@@ -59,12 +58,11 @@ class CheckResult:
     release: ReleaseId
     patches: tuple[PatchLine, ...]
     offsets: tuple[Offset, ...] = ()
-    warnings: tuple[Problem, ...] = ()
     unsupported: Mapping[str, str] = field(default_factory=dict)  # key path -> verbs that refuse it so far
     instances: tuple[str, ...] = ()  # "prefill-0 on gpu1:30000, cards 0,1,2,3"
     locked: bool = False
     sources: Mapping[str, SourceLine] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()  # of the linter, in the order of the files
+    findings: tuple[Finding, ...] = ()  # in the order of the files
     ignored: tuple[Ignored, ...] = ()  # those that a comment silences
     unread: tuple[str, ...] = ()  # what of the base's source could not be read, so it was not checked
     strict: bool = False
@@ -73,8 +71,7 @@ class CheckResult:
     def exit(self) -> int:
         """2 when something is wrong, or when it is strict and something is to be looked at."""
         bad = ("error", "warning") if self.strict else ("error",)
-        found = any(one.severity in bad for one in self.findings)
-        return 2 if found or (self.strict and self.warnings) else 0
+        return 2 if any(one.severity in bad for one in self.findings) else 0
 
 
 @dataclass(frozen=True)
@@ -96,20 +93,14 @@ class Parts:
 
     compose: Compose = compose_queue
     after: After = tree_after_each
-    lint: Linter = lint
+    lint: Linter = hear
 
 
 def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckResult:
     """Raises InvalidFile, PatchConflict or StackctlError for what is wrong."""
     stack, tree, needs = _composed(ports, request, parts)
     made = release_of(ports, stack, tree)
-    warnings = (
-        *stack.warnings,
-        *_torch_warnings(ports, stack, tree.base),
-        *_idle_sources(stack, tree),
-        *header_warnings(ports, stack, tree.patches),
-    )
-    linted = parts.lint(ports, stack, tree)
+    linted = judged(stack, parts.lint(ports, stack, tree), around(ports, stack, tree))
     return CheckResult(
         stack=stack.name,
         file=stack.file,
@@ -120,7 +111,6 @@ def check(ports: Ports, request: CheckRequest, parts: Parts = Parts()) -> CheckR
         release=made.id,
         patches=tuple(_line(patch, tree.patches, needs) for patch in tree.patches),
         offsets=tree.offsets,
-        warnings=warnings,
         unsupported=stack.unsupported,
         instances=tuple(_instances(stack)),
         locked=request.locked,
@@ -144,29 +134,6 @@ def _composed(ports: Ports, request: CheckRequest, parts: Parts) -> tuple[Resolv
     stack, tree, needs = parts.compose(ports, load(ports, request.selection))
     compare(ports, stack, tree, parts.after)
     return stack, tree, needs
-
-
-def header_warnings(ports: Ports, stack: ResolvedStack, patches: Sequence[Patch]) -> tuple[Problem, ...]:
-    """What the headers of these patches lack, each with its place."""
-    files = ports.files.walk(f"{stack.workspace}/patches") if patches else ()
-    known = {PatchName(file.removesuffix(".patch")) for file in files if file.endswith(".patch")}
-    return tuple(problem for patch in patches for problem in lint_header(patch, known))
-
-
-def _idle_sources(stack: ResolvedStack, tree: PatchedTree) -> Iterator[Problem]:
-    used = {patch.source for patch in tree.patches}
-    for name in stack.sources:
-        if name not in used:
-            hint = f"`Source: {name}` in a patch says so; without one, take the source out."
-            yield Problem("SOURCE-UNUSED: no patch is for it", Where(stack.file), f"sources.{name}", hint)
-
-
-def _torch_warnings(ports: Ports, stack: ResolvedStack, tree: TreeId) -> tuple[Problem, ...]:
-    if stack.python is None or stack.python.requirements is None:
-        return ()
-    from stackctl.commands.torch import torch_warnings  # it reads locks and metadata, which most stacks lack
-
-    return torch_warnings(ports, stack, tree)
 
 
 def base_text(base: Base) -> str:

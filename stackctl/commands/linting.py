@@ -1,4 +1,4 @@
-"""Lints a composed stack against its own patched tree: reads the tables, asks the rules, hears the comments.
+"""Lints a composed stack against its own patched tree: reads the tables, asks the rules, then hears the comments.
 
 `check` shows all of it; a deploy only wants to know what refuses it. It never looks at a host.
 """
@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.upstream import history, upstream_of
 from stackctl.core.lint import ignore
 from stackctl.core.lint.catalogue import RULES, by_id
 from stackctl.core.lint.from_stack import setup_of
-from stackctl.core.lint.places import located, order
+from stackctl.core.lint.places import Located, located, order
+from stackctl.core.lint.rules import around
 from stackctl.core.lint.run import run
 from stackctl.core.lint.values import Finding
 from stackctl.core.patches.values import PatchedTree
@@ -46,21 +47,40 @@ class Lint:
         return tuple(one for one in self.findings if one.severity == "warning")
 
 
-Linter = Callable[[Ports, ResolvedStack, PatchedTree], Lint]
+@dataclass(frozen=True)
+class Heard:
+    """All that the rules say of a stack, before anybody silences some of it."""
+
+    located: tuple[Located, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
-def lint(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Lint:
-    """Raises InvalidFile when `lint.severity` names a rule that does not exist."""
-    merged = stack.merged
-    if merged is None:
-        return Lint()
-    rules = by_id()
-    ignore.refuse_unknown(merged, stack.severity, rules)
+Linter = Callable[[Ports, ResolvedStack, PatchedTree], Heard]
+
+
+def hear(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Heard:
+    """Reads the tables and asks the rules."""
+    if stack.merged is None:
+        return Heard()
     upstream = _upstream(ports, stack, tree)
     setup = setup_of(stack, upstream, history(ports), (patch.name for patch in tree.patches))
-    left, ignored, faults = ignore.apply(merged, located(setup, run(setup, RULES)), rules)
+    return Heard(tuple(located(setup, run(setup, RULES))), upstream.unknown)
+
+
+def judged(stack: ResolvedStack, heard: Heard, about: Sequence[Located] | None = None) -> Lint:
+    """Without what comments and the stack's severities silence. `about`: what stands around the flags; None: not asked.
+
+    Raises InvalidFile when `lint.severity` names a rule that does not exist.
+    """
+    merged, found = stack.merged, [*heard.located, *(about or ())]
+    if merged is None:
+        return Lint(tuple(one.finding for one in found))
+    rules = by_id()
+    ignore.refuse_unknown(merged, stack.severity, rules)
+    unasked = {rule.id for rule in around.RULES} if about is None else set[str]()
+    left, ignored, faults = ignore.apply(merged, found, rules, unasked)
     told = tuple(ignore.with_severity(sorted([*left, *faults], key=order), stack.severity))
-    return Lint(told, tuple(ignored), upstream.unknown)
+    return Lint(told, tuple(ignored), heard.unread)
 
 
 def _upstream(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Upstream:
@@ -87,7 +107,7 @@ def refuse_errors(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> tupl
     """
     if not stack.variant.is_plain:
         return ()
-    found = lint(ports, stack, tree)
+    found = judged(stack, hear(ports, stack, tree))
     if found.errors:
         raise InvalidFile([as_problem(one) for one in found.errors], WAY_OUT)
     return tuple(str(as_problem(one)) for one in found.warnings)

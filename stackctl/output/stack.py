@@ -37,10 +37,6 @@ def show_check(console: Console, result: CheckResult) -> None:
     _offsets(console, result)
     for key, verbs in result.unsupported.items():
         console.print(f"  {key}: accepted, but not done yet by {verbs}")
-    for problem in result.warnings:
-        console.note(f"warning: {problem}")
-        if problem.hint:
-            console.note(f"   hint: {problem.hint}", style=None)
     show_findings(console, result.findings, sum(not line.startswith("router-") for line in result.instances))
     if console.verbose:
         show_ignored(console, result.ignored)
@@ -55,8 +51,6 @@ def _judged(console: Console, result: CheckResult) -> None:
         console.print(f"{result.file}: sound" + (f" ({told})" if told else ""))
         return
     errors = any(one.severity == "error" for one in result.findings)
-    more = len(result.warnings)
-    told = ", ".join(part for part in (told, f"{more} more warning{'s'[: more != 1]}" if more else "") if part)
     why = "a deploy would refuse it" if errors else "refused by --strict"
     console.print(Text(f"{result.file}: {told}: {why}", style="bold red"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -11,7 +12,7 @@ import pytest
 from stackctl.commands.check import CheckRequest, CheckResult, Parts, check
 from stackctl.commands.config import config
 from stackctl.commands.gather import load, require
-from stackctl.commands.linting import Lint
+from stackctl.commands.linting import Heard
 from stackctl.commands.lock import lock
 from stackctl.commands.release import path_files, release_of
 from stackctl.commands.render import RenderRequest, RenderResult, render
@@ -33,8 +34,8 @@ FILES = {
 COMPOSER = Composer((Need(PatchName("t/b"), PatchName("t/a"), "content"),))
 
 
-def no_lint(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Lint:
-    return Lint()
+def no_lint(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Heard:
+    return Heard()
 
 
 PARTS = Parts(COMPOSER.compose_queue, COMPOSER.after, no_lint)
@@ -69,13 +70,13 @@ def test_check_says_what_needs_what_and_what_is_not_done_yet() -> None:
         ("t/b", ("t/a",), ()),
     ]
     assert result.unsupported == {"image": "build"}
-    assert [warning.message.split(":")[0] for warning in result.warnings] == ["IMAGE-UNPINNED"]
+    assert [(one.rule, one.severity) for one in result.findings] == [("IMAGE-UNPINNED", "warning")]
 
 
 @pytest.mark.parametrize(
     ("pinned", "base", "warned"),
     [
-        ("2.13.0", "torch==2.11.0", ["TORCH-DIFFERS: the lock has torch 2.13.0, the base asks for torch==2.11.0"]),
+        ("2.13.0", "torch==2.11.0", ["the lock has torch 2.13.0, the base asks for torch==2.11.0"]),
         ("2.11.0", "torch==2.11.0", []),
         ("2.13.0", "numpy==2", []),
     ],
@@ -87,8 +88,9 @@ def test_check_warns_of_a_torch_that_the_base_does_not_ask_for(pinned: str, base
     }
     project = {"python/pyproject.toml": f'[project]\ndependencies = ["{base}"]\n'.encode()}
     result = checked(replace(ports_of(files), git=cast(Git, Contents(project))))
-    assert [warning.message for warning in result.warnings] == warned
-    assert [str(warning).split(":")[0] for warning in result.warnings] == ["stacks/lock.txt"] * len(warned)
+    assert [str(one) for one in result.findings] == [
+        f"stacks/lock.txt: python.requirements: TORCH-DIFFERS: {one}" for one in warned
+    ]
 
 
 def test_check_of_a_variant_says_what_fell() -> None:
@@ -209,25 +211,48 @@ def test_check_tells_what_a_header_lacks_and_strict_refuses_it() -> None:
     files = {**FILES, "stacks/main.yaml": SMALL + "patches: [t/a]\n"}
     parts = Parts(compose, bare.after, no_lint)
     result = check(ports_of(files), CheckRequest(MAIN), parts)
-    assert [str(warning) for warning in result.warnings] == [
-        "t/a.patch:7: HEADER-NAME: `Conflicts: t/c`: patches/ has no such patch",
+    assert [str(one) for one in result.findings] == [
+        "t/a.patch:7: patches.0: HEADER-NAME: `Conflicts: t/c`: patches/ has no such patch",
         *(
-            f"t/a.patch:8: HEADER-MISSING: no `{key}:` among the trailers above `---`"
+            f"t/a.patch:8: patches.0: HEADER-MISSING: no `{key}:` among the trailers above `---`"
             for key in ("Area", "Why", "Upstream", "Remove-when")
         ),
     ]
     assert result.exit == 0
     strict = check(ports_of(files), CheckRequest(MAIN, strict=True), parts)
-    assert (strict.warnings, strict.exit) == (result.warnings, 2)
+    assert (strict.findings, strict.exit) == (result.findings, 2)
     whole = Parts(bare.compose_queue, bare.after, no_lint)
     sound = check(ports_of(files), CheckRequest(MAIN, strict=True), whole)
-    assert (sound.warnings, sound.exit) == ((), 0)
+    assert (sound.findings, sound.exit) == ((), 0)
+    reason = "patches: [t/a]  # stackctl: ignore HEADER-MISSING, HEADER-NAME because it is an example"
+    ignored = check(ports_of({**files, "stacks/main.yaml": SMALL + reason}), CheckRequest(MAIN, strict=True), parts)
+    assert (ignored.findings, ignored.exit, len(ignored.ignored)) == ((), 0, 5)
 
 
 def test_check_warns_of_a_source_that_no_patch_is_for() -> None:
     files = {"stacks/main.yaml": SMALL + "sources: {flash: {path: flash}}\n"}
-    (warning,) = checked(ports_of(files)).warnings
-    assert str(warning) == "stacks/main.yaml: sources.flash: SOURCE-UNUSED: no patch is for it"
+    (found,) = checked(ports_of(files)).findings
+    assert re.fullmatch(
+        r"stacks/main\.yaml:\d+:11: sources\.flash: SOURCE-UNUSED: no patch is for flash", str(found)
+    ), str(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "left"),
+    [
+        ("image: {from: 'x:y'}", "warning IMAGE-UNPINNED"),
+        ("image: {from: 'x:y'}  # stackctl: ignore IMAGE-UNPINNED because it is built here", ""),
+        ("# stackctl: ignore IMAGE-UNPINNED because it is built here\nimage:\n  from: 'x:y'", "unused"),
+        ("image:\n  # stackctl: ignore IMAGE-UNPINNED because it is built here\n  from: 'x:y'", ""),
+        ("image: {from: 'x:y'}\nlint: {severity: {IMAGE-UNPINNED: off}}", ""),
+        ("image: {from: 'x:y'}\nlint: {severity: {IMAGE-UNPINNED: error}}", "error IMAGE-UNPINNED"),
+    ],
+)
+def test_what_stands_around_the_flags_obeys_comments_and_severities(more: str, left: str) -> None:
+    result = check(ports_of({"stacks/main.yaml": f"{SMALL}{more}\n"}), CheckRequest(MAIN, strict=True), PARTS)
+    told = [f"{one.severity} {one.rule}" for one in result.findings]
+    assert told == (["warning IGNORE-UNUSED", "warning IMAGE-UNPINNED"] if left == "unused" else [left][: bool(left)])
+    assert result.exit == (2 if left else 0)
 
 
 def test_the_base_is_no_other_source() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from stackctl.core.lint.rules import (
+    around,
     chat,
     dsv4,
     dsv4_features,
@@ -45,6 +46,7 @@ RULES: tuple[Rule, ...] = (
     *pd_versions.RULES,
     *host.RULES,
     *router.RULES,
+    *around.RULES,
     *own.RULES,
 )
 

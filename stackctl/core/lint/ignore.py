@@ -7,7 +7,7 @@ that does not exist, it is a mistake; one that ignores nothing is told, so that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.core.lint.near import did_you_mean
@@ -39,9 +39,9 @@ class _Comment:
 
 
 def apply(
-    merged: Merged, found: Sequence[Located], rules: Mapping[str, Rule]
+    merged: Merged, found: Sequence[Located], rules: Mapping[str, Rule], unasked: Collection[str] = ()
 ) -> tuple[list[Finding], list[Ignored], list[Finding]]:
-    """What is left, what is ignored, and what is wrong with the comments."""
+    """What is left, what is ignored, and what is wrong with the comments. `unasked`: rules whose comments may wait."""
     comments, faults = _read(merged.remarks, rules)
     left: list[Finding] = []
     ignored: list[Ignored] = []
@@ -53,7 +53,8 @@ def apply(
             continue
         used.add((comment, one.finding.rule))
         ignored.append(Ignored(one.finding, comment.reason))
-    return left, ignored, [*faults, *_unused(merged, comments, used)]
+    waiting = {(each, name) for each in comments for name in unasked}
+    return left, ignored, [*faults, *_unused(merged, comments, used | waiting)]
 
 
 def with_severity(findings: Iterable[Finding], severity: Mapping[str, Told]) -> Iterator[Finding]:

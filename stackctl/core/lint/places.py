@@ -14,7 +14,7 @@ from stackctl.core.lint.setup import Setup
 from stackctl.core.lint.values import Finding, Place
 from stackctl.core.stack.merge import Merged, dotted
 from stackctl.core.stack.resolved import Instance, ResolvedStack
-from stackctl.core.stack.source import Mark, Path
+from stackctl.core.stack.source import Path
 from stackctl.errors import Where
 
 MADE: dict[str, Path] = {
@@ -92,7 +92,7 @@ class _Places:
 
     def spot(self, place: Place, *, everywhere: bool = False) -> Spot:
         path = self._path(place, everywhere)
-        return Spot(self._merged.where(path), dotted(path), frozenset(_lines(self._mark(path))))
+        return Spot(self._merged.where(path), dotted(path), lines_of(self._merged, path))
 
     def _path(self, place: Place, everywhere: bool) -> Path:
         instance = self._instances.get(place.instance or "")
@@ -135,14 +135,10 @@ class _Places:
         written = roles.get(instance.role) if isinstance(roles, dict) else None
         return ("roles", instance.role, instance.index) if isinstance(written, list) else ("roles", instance.role)
 
-    def _mark(self, path: Path) -> Mark | None:
-        """Of the path, or of the nearest parent that is written."""
-        while path and path not in self._merged.marks:
-            path = path[:-1]
-        return self._merged.marks.get(path)
 
-
-def _lines(mark: Mark | None) -> Iterable[tuple[str, int]]:
-    """Of the key and of where its value begins."""
-    if mark is not None:
-        yield from ((where.file, where.line or 0) for where in (mark.key, mark.value))
+def lines_of(merged: Merged, path: Path) -> frozenset[tuple[str, int]]:
+    """Of the key and of where its value begins; of the nearest parent that is written."""
+    while path and path not in merged.marks:
+        path = path[:-1]
+    mark = merged.marks.get(path)
+    return frozenset() if mark is None else frozenset((at.file, at.line or 0) for at in (mark.key, mark.value))

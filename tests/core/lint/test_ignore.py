@@ -129,6 +129,17 @@ def test_a_comment_of_a_base_whose_value_was_replaced_is_not_told() -> None:
     assert apply(stack.merged, [], RULES)[2] == []
 
 
+def test_a_comment_for_a_rule_that_was_not_asked_is_not_told() -> None:
+    files = {
+        "stacks/main.yaml": MAIN % ("", "", "  # stackctl: ignore OTHER because of x", ""),
+        "stacks/base.yaml": BASE % ("", ""),
+    }
+    merged = load(ports_of(files), Selection("main")).merged
+    assert merged is not None
+    assert [fault.rule for fault in apply(merged, [], RULES)[2]] == ["IGNORE-UNUSED"]
+    assert apply(merged, [], RULES, {"OTHER"})[2] == []
+
+
 def test_severities_of_the_stack() -> None:
     findings = [Finding("ALL-WRONG", "warning", "a"), Finding("OTHER", "error", "b"), Finding("THIRD", "error", "c")]
     told = list(with_severity(findings, {"ALL-WRONG": "error", "OTHER": "off", "THIRD": "info"}))

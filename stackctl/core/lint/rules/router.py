@@ -5,18 +5,20 @@ It has no table here, so its options count as they are written, without abbrevia
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from stackctl.core.lint.known.asked import at_flag
+from stackctl.core.lint.known.asked import at_flag, said
 from stackctl.core.lint.known.evidence import issue, source
 from stackctl.core.lint.known.machines import address_of, is_loopback
 from stackctl.core.lint.known.pairs import called, is_one
-from stackctl.core.lint.setup import Option, Process, Setup
+from stackctl.core.lint.known.wording import listed
+from stackctl.core.lint.setup import Option, Process, ProcessRole, Setup
 from stackctl.core.lint.values import Hit, Place, Rule
 from stackctl.core.render.launch import ROUTER_MODULE
 
 BOOTSTRAP, BOOTSTRAP_FLAG = 8998, "disaggregation-bootstrap-port"
+WORKERS: Final[Mapping[str, ProcessRole]] = {"prefill": "prefill", "decode": "decode", "worker-urls": "single"}
 EVERYWHERE: Final = "0.0.0.0"
 LONG: Final = 3600  # seconds between two health checks that are as good as none
 IN_A_STACK: Final = (
@@ -34,8 +36,11 @@ def _routers(setup: Setup) -> Iterator[Process]:
 
 def _bootstrap(setup: Setup) -> Iterator[Hit]:
     for router in _routers(setup):
-        for option in router.all("prefill"):
+        told = router.all("prefill")
+        for option in told:
             place = at_flag(router, "prefill")
+            if len(told) == 1 and _says_none(option) and _found_alone(setup):
+                continue
             if not option.values or _says_none(option):
                 yield Hit(
                     f"--prefill {' '.join(option.values)} names no bootstrap port: decode then asks its own "
@@ -45,6 +50,13 @@ def _bootstrap(setup: Setup) -> Iterator[Hit]:
                 )
             elif not option.values[1].isdigit():
                 yield Hit(f"{option.values[1]} is no bootstrap port", place, "a number, or `none`", "error")
+
+
+def _found_alone(setup: Setup) -> bool:
+    """Whether every decode looks where the only prefill server listens, without being told."""
+    prefills, decodes = setup.of_role("prefill"), setup.of_role("decode")
+    ports = {one.number(BOOTSTRAP_FLAG) for one in (*prefills, *decodes)}
+    return is_one(setup) and len(prefills) == 1 and bool(decodes) and len(ports) == 1 and None not in ports
 
 
 def _says_none(option: Option) -> bool:
@@ -91,6 +103,45 @@ def _used(setup: Setup, router: Process, option: Option) -> Iterator[tuple[float
         port = decode.number(BOOTSTRAP_FLAG)
         if port is not None:
             yield port, f"{called(setup, decode)} asks", at_flag(decode, BOOTSTRAP_FLAG)
+
+
+def _workers(setup: Setup) -> Iterator[Hit]:
+    """URLs of this machine, or of one that an engine is on, against the ports of the engines that are here."""
+    for router in _routers(setup) if is_one(setup) else ():
+        for name, role in WORKERS.items():
+            for url in _urls(router, name):
+                host, port = address_of(url)
+                near = [one for one in setup.of_role(role) if _is_reached(router, one, host)]
+                ports = [one.number("port") for one in near]
+                if near and not {port, None} & set(ports) and port is not None:
+                    yield _nobody(setup, router, name, url, sorted(filter(None, ports)))
+
+
+def _urls(router: Process, name: str) -> Iterator[str]:
+    for option in router.all(name):
+        yield from option.values if name == "worker-urls" else option.values[:1]
+
+
+def _is_reached(router: Process, engine: Process, host: str) -> bool:
+    """Whether a URL's host is the machine of an engine, and its port the one that the engine says."""
+    if _has_ports_apart(engine) or engine.number("node-rank"):
+        return False
+    if is_loopback(host) or host == EVERYWHERE:
+        return engine.host == router.host and not _has_ports_apart(router)
+    return host in (said(engine, "host"), engine.host)
+
+
+def _has_ports_apart(process: Process) -> bool:
+    return process.container is not None and process.container.get("network") != "host"
+
+
+def _nobody(setup: Setup, router: Process, name: str, url: str, ports: Sequence[float]) -> Hit:
+    role, port = WORKERS[name], address_of(url)[1]
+    other = next((called(setup, one) for one in setup.engines if one.number("port") == port), None)
+    kind = "engine" if role == "single" else f"{role} engine"
+    right = listed([f"{one:.0f}" for one in ports])
+    message = f"--{name} {url}: no {kind} listens on {port}" + (f", {other} does" if other else "")
+    return Hit(message, at_flag(router, name), f"write {right}")
 
 
 def _no_prefill(setup: Setup) -> Iterator[Hit]:
@@ -163,6 +214,16 @@ RULES = (
         "a bootstrap port that is not the one prefill listens on",
         "Decode finds prefill by this number; with a wrong one every request waits until it times out.",
         (issue(9266), source("0.5.15", "srt/managers/disagg_service.py#L28")),
+    ),
+    Rule(
+        "ROUTER-WORKER",
+        "error",
+        _workers,
+        "a worker's URL with a port on which no engine of that role listens",
+        "No request reaches that worker. Asked where all engines are in the file or stack, of URLs that lead to their "
+        "machines; the ports of a container may be published as others, so nothing is said of them.",
+        (issue(12535), source("0.5.15", "srt/entrypoints/http_server.py")),
+        sglang=False,
     ),
     Rule(
         "ROUTER-NO-PREFILL",

@@ -17,6 +17,8 @@ from tests.core.lint.setups import process, setup, table
 RULES = router.RULES
 PD = "--pd-disaggregation --prefill http://10.0.0.1:30000 8998 --decode http://10.0.0.2:30001"
 
+LOCAL = {"prefill": "--port 30000", "decode": "--port 30300"}
+
 
 def router(rule: str, command: str, place: str = "", *says: str, severity: str = "warning", **roles: Any) -> Case:
     return Case(rule, {**roles, "router": command}, place and f"{place}@router-0", says, severity)
@@ -52,6 +54,52 @@ CASES = [
     router("ROUTER-NO-PREFILL", PD),
     router("ROUTER-NO-PREFILL", "--pd-disaggregation --service-discovery"),
     router("ROUTER-NO-PREFILL", "--worker-urls http://10.0.0.1:30000"),
+    router(
+        "ROUTER-WORKER",
+        "--prefill http://127.0.0.1:30000 8998 --decode http://127.0.0.1:30301",
+        "decode",
+        "no decode engine listens on 30301",
+        "write 30300",
+        severity="error",
+        **LOCAL,
+    ),
+    router(
+        "ROUTER-WORKER",
+        "--prefill http://localhost:30300 8998 --decode http://127.0.0.1:30300",
+        "prefill",
+        "no prefill engine listens on 30300, decode does",
+        severity="error",
+        **LOCAL,
+    ),
+    router("ROUTER-WORKER", "--prefill http://127.0.0.1:30000 --decode http://127.0.0.1:30300", **LOCAL),
+    router("ROUTER-WORKER", "--prefill http://10.0.0.1:30001 --decode http://10.0.0.2:30301", **LOCAL),  # elsewhere
+    router(
+        "ROUTER-WORKER",
+        "--worker-urls http://127.0.0.1:30000 http://127.0.0.1:30001",
+        "worker-urls",
+        "http://127.0.0.1:30001: no engine listens on 30001",
+        severity="error",
+        single="--port 30000",
+    ),
+    router("ROUTER-WORKER", "--decode http://127.0.0.1:1", prefill="--port 30000"),  # decode is started elsewhere
+    router(
+        "ROUTER-WORKER",
+        "--decode http://10.0.0.2:1",
+        "decode",
+        "write 30300",
+        severity="error",
+        prefill="--port 30000",
+        decode="--port 30300 --host 10.0.0.2",
+    ),
+    router("ROUTER-BOOTSTRAP", "--prefill http://127.0.0.1:30000 --decode http://127.0.0.1:30300", **LOCAL),
+    router(
+        "ROUTER-BOOTSTRAP",
+        "--prefill http://127.0.0.1:30000 --decode http://127.0.0.1:30300",
+        "prefill",
+        "names no bootstrap port",
+        prefill="--port 30000 --disaggregation-bootstrap-port 9000",
+        decode="--port 30300",
+    ),
     router("ROUTER-HEALTH-OFF", "--disable-health-check", "disable-health-check", "dead worker"),
     router("ROUTER-HEALTH-OFF", "--health-check-interval-secs 999999", "health-check-interval-secs", "999999 s"),
     router("ROUTER-HEALTH-OFF", "--health-check-interval-secs 3600"),
