@@ -44,6 +44,8 @@ def _may_be_said(fired: Fired, reading: Reading) -> bool:
     spoken = {name, *mentioned(f"{hit.message} {hit.hint}")}
     if any(one.text in hit.message for one in reading.unknown if one.is_hole):
         return False
+    if fired.rule.id in OF_VARIABLES:  # of what is written: no file that was not read changes its name
+        spoken = {name}
     if spoken & reading.silenced:
         return fired.rule.id in OF_NAMES and any(_options(process, name) for process in reading.sure.processes)
     for process in _concerned(hit.place, reading.sure):

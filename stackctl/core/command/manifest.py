@@ -1,7 +1,8 @@
 """Commands of compose services and of Kubernetes containers: any mapping of a YAML file that has a command.
 
 Places are those of the YAML scalars; a block of several lines keeps its lines. Services have ports of their own unless
-they use the host's network.
+they use the host's network. Kubernetes puts variables of the container in place of `$(NAME)`; one that is not there may
+come from a controller, as LeaderWorkerSet's do, and is unknown. A container without an image is a piece of one.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from dataclasses import replace
 
 import yaml
 
-from stackctl.core.command.container import Container
+from stackctl.core.command.container import MEMORY, Container
 from stackctl.core.command.script import commands
 from stackctl.core.command.words import Simple, Text, Value, Word, hole
 from stackctl.errors import InvalidFile, Problem, Where
 
+CONTAINERS = frozenset(("containers", "initContainers"))
 GIVEN = {"shm_size": "shm-size", "ipc": "ipc", "network_mode": "network", "gpus": "gpus"}
+REFERRED = re.compile(r"\$(?:\$|\(([A-Za-z_][\w.-]*)\))")  # Kubernetes: `$(NAME)`, and `$$` for a dollar
 INTERPOLATED = re.compile(r"\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-?+])([^}]*))?\}|([A-Za-z_]\w*))")
 
 
@@ -41,42 +44,49 @@ class _Manifest:
         self._file, self._lines = file, text.split("\n")
         self._seen: set[int] = set()
 
-    def inside(self, node: yaml.Node | None) -> Iterator[Simple]:
-        """Each node once: aliases may multiply, or lead back to where they stand."""
+    def inside(self, node: yaml.Node | None, pod: Mapping[str, yaml.Node] | None = None) -> Iterator[Simple]:
+        """Each node once: aliases may multiply, or lead back to where they stand. `pod`: that it is a container of."""
         if id(node) in self._seen:
             return
         self._seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
             for one in node.value:
-                yield from self.inside(one)
+                yield from self.inside(one, pod)
         elif isinstance(node, yaml.MappingNode):
             keys = _keys(node)
             if {"command", "args", "entrypoint"} & set(keys):
-                yield from self._container(keys)
-            for value in keys.values():
+                yield from self._container(keys, pod)
+            for name, value in keys.items():
                 if not isinstance(value, yaml.ScalarNode):
-                    yield from self.inside(value)
+                    yield from self.inside(value, keys if name in CONTAINERS else None)
 
-    def _container(self, keys: Mapping[str, yaml.Node]) -> Iterator[Simple]:
-        compose = "apiVersion" not in keys and not isinstance(keys.get("env"), yaml.SequenceNode)
+    def _container(self, keys: Mapping[str, yaml.Node], pod: Mapping[str, yaml.Node] | None) -> Iterator[Simple]:
+        compose = pod is None and "apiVersion" not in keys and not isinstance(keys.get("env"), yaml.SequenceNode)
         env = self._environment(keys, compose)
         exported = {name: Value(_marked(one), one.where) for name, one in env.items()}
         given = {GIVEN[key]: self._scalar(node, compose) for key, node in keys.items() if key in GIVEN}
         given |= self._limits(keys.get("ulimits"))
         is_open = "env_file" in keys or "envFrom" in keys
+        limited, memory = _limits_known(keys, pod, compose), _own_memory(keys, pod)
+        if not compose:
+            given["pod"] = Word("", Where(self._file))
+        box = Container(env, given, is_open, limited=limited, own_memory=memory)
         found: tuple[Simple, ...] = ()
         for key in ("entrypoint", "command", "args"):
             node = keys.get(key)
             if node is not None:
-                found = _behind(found, self._words(node, exported, compose))
+                found = _behind(found, self._words(node, exported, None if compose else env))
         for one in found:
-            yield replace(one, env={**env, **one.env}, container=Container(env, given, is_open), env_open=is_open)
+            yield replace(one, env={**env, **one.env}, container=box, env_open=is_open)
 
-    def _words(self, node: yaml.Node, exported: Mapping[str, Value], compose: bool) -> tuple[Simple, ...]:
-        """A text is cut as a shell does; a list is its words."""
+    def _words(
+        self, node: yaml.Node, exported: Mapping[str, Value], pods: Mapping[str, Word] | None
+    ) -> tuple[Simple, ...]:
+        """A text is cut as a shell does; a list is its words. `pods`: the variables of a pod's container."""
+        compose = pods is None
         if isinstance(node, yaml.SequenceNode):
             items = (self._scalar(one, compose) for one in node.value if isinstance(one, yaml.ScalarNode))
-            return (Simple(tuple(items)),)
+            return (Simple(tuple(one if pods is None else _referred(one, pods) for one in items)),)
         if not isinstance(node, yaml.ScalarNode):
             return ()
         text = self._source(node)
@@ -157,6 +167,45 @@ def _behind(found: tuple[Simple, ...], more: tuple[Simple, ...]) -> tuple[Simple
     if not found or not more:
         return found or more
     return (*found[:-1], replace(found[-1], words=found[-1].words + more[0].words), *more[1:])
+
+
+def _limits_known(keys: Mapping[str, yaml.Node], pod: Mapping[str, yaml.Node] | None, compose: bool) -> bool:
+    """Whether what is not said of its limits is the default: a service may extend another, a pod have pieces."""
+    return "extends" not in keys if compose else pod is not None and "image" in keys
+
+
+def _own_memory(keys: Mapping[str, yaml.Node], pod: Mapping[str, yaml.Node] | None) -> bool:
+    """Whether something is mounted on /dev/shm, or the pod has the machine's."""
+    mounts = (one for name in ("volumes", "tmpfs", "volumeMounts") for one in _texts(keys.get(name)))
+    return any(MEMORY.search(one) for one in mounts) or "true" in _texts((pod or {}).get("hostIPC"))
+
+
+def _texts(node: yaml.Node | None) -> Iterator[str]:
+    if isinstance(node, yaml.ScalarNode):
+        yield str(node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            yield from _texts(one)
+    elif isinstance(node, yaml.MappingNode):
+        for _, value in node.value:
+            yield from _texts(value)
+
+
+def _referred(one: Word, env: Mapping[str, Word]) -> Word:
+    """With the container's variables in place of `$(NAME)`."""
+    unknown = list(one.unknown)
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return "$"
+        found = env.get(match[1])
+        if found is not None and not found.unknown:
+            return found.text
+        unknown.append(match[0])
+        return match[0]
+
+    text = REFERRED.sub(value, one.text)
+    return replace(one, text=text, unknown=tuple(unknown))
 
 
 def _to_shell(text: str) -> str:

@@ -200,9 +200,12 @@ def _host(launch: Launch) -> str:
 
 
 def _container(launch: Launch) -> Mapping[str, str] | None:
-    if launch.container is None:
+    """An option whose value is unknown stands as it is written; `open`: it may have more of them."""
+    box = launch.container
+    if box is None:
         return None
-    return {name: one.text for name, one in launch.container.given.items() if not one.unknown}
+    more = ({} if box.limited else {"open": ""}) | ({"ipc": "host"} if box.own_memory else {})
+    return {name: one.text for name, one in box.given.items()} | more
 
 
 def _gpus(process: Process, launch: Launch) -> tuple[int, ...]:

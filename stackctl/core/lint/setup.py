@@ -83,7 +83,8 @@ class Process:
 
     `env`: all that is set for it. `made`: names (without dashes) of options that stackctl itself writes. `container`:
     options of the container it runs in, by their long names without dashes (`shm-size`, `ipc`, `ulimit`: several with
-    spaces between); None when it runs in none, or that is not known.
+    spaces between; `pod`: it is one of Kubernetes; `open`: it may have more options than these); None when it runs in
+    none, or that is not known.
     """
 
     id: str

@@ -96,6 +96,7 @@ def test_a_value_that_is_unknown_is_compared_with_nothing(second: str) -> None:
         ("sglang serve $A$B --model-path /m --grammar-backend x", ["CHOICE"]),
         ("SGLANG_NOPE=$X sglang serve --model-path /m", ["ENV-UNKNOWN"]),
         ("SGLANG_LOG_GC=$X sglang serve --model-path /m", []),
+        ("source x.env\nSGLANG_LOG_GCC=1 sglang serve --model-path /m", ["ENV-UNKNOWN"]),
         ("sglang serve --model-path $X --page-size 64", []),
         ("sglang serve --model-path $D/DeepSeek-V4-Flash --page-size 64", ["DSV4-PAGE"]),
         ("M=''\nwhile x; do case $1 in -m) M=\"$2\";; esac; done\nsglang serve --model-path \"$M\" --tp 2", []),

@@ -198,6 +198,66 @@ def test_containers_of_kubernetes() -> None:
     assert (launch.args[0].where.line, launch.args[0].where.column) == (15, 13)
 
 
+PODS = """
+apiVersion: leaderworkerset.x-k8s.io/v1
+leaderTemplate:
+  spec:
+    hostIPC: true
+    containers:
+      - image: x
+        command: [python3, -m, sglang.launch_server, --port, $(PORT), --nnodes, $(LWS_GROUP_SIZE), --x, $$(A)]
+        env: [{name: PORT, value: "3"}]
+workerTemplate:
+  spec:
+    containers:
+      - image: x
+        command: [python3, -m, sglang.launch_server]
+        volumeMounts: [{mountPath: /dev/shm, name: dshm}]
+      - image: x
+        command: [sh, -c, "sglang serve --port $(PORT) --nnodes $(LWS_GROUP_SIZE)"]
+        env: [{name: PORT, value: "3"}]
+patchTemplate:
+  spec:
+    containers:
+      - command: [sglang, serve]
+"""
+
+
+def test_variables_that_kubernetes_puts_into_a_command() -> None:
+    leader, _, shell, _ = found(PODS, "lws.yaml")
+    assert args(leader) == "--port 3 --nnodes $(LWS_GROUP_SIZE) --x $(A)"
+    assert [word.unknown for word in leader.args] == [(), (), (), ("$(LWS_GROUP_SIZE)",), (), ()]
+    assert args(shell) == "--port 3 --nnodes $(LWS_GROUP_SIZE)"
+    assert shell.args[-1].unknown == ("$(LWS_GROUP_SIZE)",)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "expected"),
+    [
+        (PODS, "lws.yaml", [(True, True), (True, True), (True, False), (False, False)]),
+        ("docker run img sglang serve", "a.sh", [(True, False)]),
+        ("docker run -v /dev/shm:/dev/shm img sglang serve", "a.sh", [(True, True)]),
+        ("docker run --mount type=tmpfs,destination=/dev/shm,tmpfs-size=9 img sglang serve", "a.sh", [(True, True)]),
+        ("docker run -v /dev/shm-cache:/c img sglang serve", "a.sh", [(True, False)]),
+        ("docker run -v $CACHE --name=$N img sglang serve", "a.sh", [(True, False)]),
+        ("docker run --rm $OPTIONS img sglang serve", "a.sh", [(False, False)]),
+        ("docker run --rm img:$TAG sglang serve", "a.sh", [(True, False)]),
+        ("docker run --gpus all $IMAGE python3 -m sglang.launch_server", "a.sh", [(True, False)]),
+        ("docker run $OPTIONS $IMAGE bash -c 'sglang serve --tp 2'", "a.sh", [(False, False)]),
+        ("docker exec -it engine sglang serve", "a.sh", [(False, False)]),
+        ("docker compose run engine sglang serve", "a.sh", [(False, False)]),
+        ("apptainer exec --nv a.sif sglang serve", "a.sh", [(False, True)]),
+        ("services: {a: {image: x, command: sglang serve}}", "a.yaml", [(True, False)]),
+        ("services: {a: {command: sglang serve, volumes: ['/dev/shm:/dev/shm']}}", "a.yaml", [(True, True)]),
+        ("services: {a: {command: sglang serve, tmpfs: /dev/shm}}", "a.yaml", [(True, True)]),
+        ("services: {a: {command: sglang serve, extends: {service: b}}}", "a.yaml", [(False, False)]),
+    ],
+)
+def test_what_is_known_of_a_containers_limits(text: str, file: str, expected: list[tuple[bool, bool]]) -> None:
+    boxes = [launch.container for launch in found(text, file)]
+    assert [(box.limited, box.own_memory) for box in boxes if box is not None] == expected
+
+
 UNIT = """
 [Service]
 Environment=SGLANG_A=1 "B=x y"

@@ -20,6 +20,8 @@ from stackctl.core.lint.values import Hit, Place, Rule
 
 GIB: Final = 1 << 30
 SHM: Final = 32 * GIB
+OWN_MEMORY: Final = ("private", "shareable")  # of --ipc: the container has a /dev/shm of its own
+POD, OPEN = "pod", "open"  # of what is known of a container: it is one of Kubernetes; it may have more options
 FULL: Final = 0.95  # of a card's memory that two engines may take together
 NCCL: Final = "https://github.com/NVIDIA/nccl/"
 
@@ -161,15 +163,15 @@ def _preflight(setup: Setup) -> Iterator[Hit]:
 def _shm(setup: Setup) -> Iterator[Hit]:
     for process in setup.engines:
         box = process.container
-        if box is None or box.get("ipc") == "host" or ranks(process) < 2:
+        if box is None or OPEN in box or box.get("ipc", "private") not in OWN_MEMORY or ranks(process) < 2:
             continue
         given = box.get("shm-size")
         if given is None or (_bytes(given) or SHM) < SHM:
             yield Hit(
-                f"{ranks(process)} ranks share {given or 'the 64 MB'} of /dev/shm"
+                f"its ranks share {given or 'the 64 MB'} of /dev/shm"
                 f"{'' if given else ' that a container has unless told'}: NCCL may fail or hang",
                 at_flag(process, "shm-size"),
-                "--ipc=host, or --shm-size 32g",
+                "mount an emptyDir with medium: Memory as /dev/shm" if POD in box else "--ipc=host, or --shm-size 32g",
             )
 
 
@@ -186,7 +188,8 @@ def _bytes(text: str) -> int | None:
 
 def _memlock(setup: Setup) -> Iterator[Hit]:
     for process in (*setup.of_role("prefill"), *setup.of_role("decode")):
-        if process.container is not None and "memlock" not in process.container.get("ulimit", ""):
+        box = process.container
+        if box is not None and not {POD, OPEN} & set(box) and "memlock" not in box.get("ulimit", ""):
             yield Hit(
                 "a container may lock little memory unless told: the transfer backend cannot register the cache then",
                 at_flag(process, "ulimit"),
