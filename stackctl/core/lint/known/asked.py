@@ -76,6 +76,11 @@ def unpatched(setup: Setup) -> Severity | None:
     return "info" if setup.stack is None else None
 
 
+def unless_patched(setup: Setup) -> str:
+    """What the message of such a finding says of it; nothing in a stack, whose queue is known."""
+    return ", unless its image is patched" if setup.stack is None else ""
+
+
 def at_flag(process: Process, name: str) -> Place:
     """Where a flag stands, as it was typed; by its name when it is not written."""
     option = process.given(name)

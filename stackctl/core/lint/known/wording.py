@@ -5,6 +5,7 @@ Releases are compared without `.postN`: their tables are those of the release.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,9 @@ def engine(setup: Setup) -> str:
 def flags_unread(base: Upstream) -> bool:
     """Whether something that may declare flags could not be read: what is told of variables declares none."""
     return any("variables" not in sentence for sentence in base.unknown)
+
+
+BRACES = re.compile(r"([^{}\s]*)\{([\w-]+(?:, ?[\w-]+)+)\}([^{}\s]*)")
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ def instead(name: str, table: Upstream, history: History) -> str:
                 break
             return f"write {found.use}"
     return f"leave it out; {see} is related" if see else "leave it out"
+
+
+def spelled(use: str) -> str:
+    """What a release says to write, as words that can be copied: `--a-{b,c}=d` are two flags."""
+    match = BRACES.fullmatch(use)
+    return use if match is None else " and ".join(f"{match[1]}{one.strip()}{match[3]}" for one in match[2].split(","))
 
 
 def takes(flag: Flag, value: str) -> bool:

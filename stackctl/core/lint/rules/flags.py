@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Literal
 
 from stackctl.core.lint.known.foreign import sglangs
-from stackctl.core.lint.known.wording import engine, flags_unread, instead, life, listed
+from stackctl.core.lint.known.older import older
+from stackctl.core.lint.known.wording import engine, flags_unread, instead, life, listed, spelled
 from stackctl.core.lint.near import did_you_mean
 from stackctl.core.lint.setup import Option, Process, Setup
 from stackctl.core.lint.values import Hit, Place, Rule, Severity
@@ -68,7 +69,8 @@ def _meant(setup: Setup, process: Process, option: Option) -> str:
         return f"added in {later}"
     if spans and setup.version is None:
         return f"sglang {spans[0].first} has it" + (f", {spans[-1].gone} has not" if spans[-1].gone else "")
-    return did_you_mean(option.word, process.table.by_name if process.table else ())
+    names = process.table.by_name if process.table else {}
+    return (older(option.word, names) if setup.upstream.is_sglang else "") or did_you_mean(option.word, names)
 
 
 def _removed(setup: Setup) -> Iterator[Hit]:
@@ -106,15 +108,18 @@ def _deprecated(setup: Setup) -> Iterator[Hit]:
 
 def _not_any_more(flag: Flag) -> str:
     if flag.use:
-        return f"write {flag.use}" if flag.use.startswith("--") else flag.use
+        return f"write {spelled(flag.use)}" if flag.use.startswith("--") else flag.use
     return "it does nothing any more: leave it out" if flag.action == WITHOUT_EFFECT else ""
 
 
 def _foreign(setup: Setup) -> Iterator[Hit]:
     for process, option in _of_kind(setup, "foreign"):
         ours = sglangs(option.name) or ""
-        if ours and not process.has(ours.partition("=")[0].removeprefix("--")):
+        flag = process.table.by_name.get(ours.partition("=")[0]) if process.table else None
+        if flag is None:
             ours = ""
+        elif flag.deprecated:
+            ours = spelled(flag.use or "")
         message = f"{option.word} is a flag of vLLM; {engine(setup)} does not know it"
         yield Hit(message, flag_place(process, option), f"see {ours}" if ours else "leave it out")
 

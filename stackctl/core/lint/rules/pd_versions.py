@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from stackctl.core.lint.known.asked import at_env, at_flag, patched, unpatched
+from stackctl.core.lint.known.asked import at_env, at_flag, patched, unless_patched, unpatched
 from stackctl.core.lint.known.evidence import issue, pull, source
 from stackctl.core.lint.known.pairs import pairs
 from stackctl.core.lint.known.wording import engine
@@ -40,7 +40,7 @@ def _state(setup: Setup) -> Iterator[Hit]:
     for process in _over_nixl(setup):
         yield Hit(
             f"over nixl, {engine(setup)} counts ranks and not parts of DeepSeek-V4's state: decode may start before "
-            "all of it has arrived",
+            f"all of it has arrived{unless_patched(setup)}",
             at_flag(process, BACKEND),
             f"add the patch {patch}; no setting avoids it",
             unpatched(setup),
@@ -54,7 +54,7 @@ def _abort(setup: Setup) -> Iterator[Hit]:
     for process in _over_nixl(setup):
         yield Hit(
             f"over nixl, the first aborted request ends a prefill rank's bootstrap thread in {engine(setup)}: later "
-            "ones wait until they time out, while /health stays green",
+            f"ones wait until they time out, while /health stays green{unless_patched(setup)}",
             at_flag(process, BACKEND),
             f"add the patch {patch}, or take a base from 0.5.16 on",
             unpatched(setup),

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stackctl.core.lint.known.asked import at_env, at_flag, count, is_v4, patched, prefill_cp, switch, unpatched
+from stackctl.core.lint.known.asked import (
+    at_env,
+    at_flag,
+    count,
+    is_v4,
+    patched,
+    prefill_cp,
+    switch,
+    unless_patched,
+    unpatched,
+)
 from stackctl.core.lint.known.evidence import issue, pull, source
 from stackctl.core.lint.known.wording import engine
 from stackctl.core.lint.setup import Process, Setup
@@ -41,12 +51,11 @@ def _sparse_of(setup: Setup, process: Process, default: bool) -> Iterator[Hit]:
         place = at_env(process, SPARSE) if SPARSE in process.env else Place("key", "patches")
         why = "by default" if variable is None else "with this variable"
         kernel = f"{engine(setup)} prefills DeepSeek-V4 {why} with a kernel of SM90 and SM100"
-        unless = " unless its image is patched" if setup.stack is None else ""
-        message = f"{kernel}: no prompt works on SM120{unless}"
+        message = f"{kernel}: no prompt works on SM120{unless_patched(setup)}"
         yield Hit(message, place, hint, unpatched(setup))
     elif (rows := _rows(process)) is not None and not 0 < rows <= MOST_ROWS:
         many = "chunks without a limit" if rows <= 0 else f"chunks above {MOST_ROWS} tokens"
-        message = f"{many} go to a kernel of SM90 and SM100, whatever {SPARSE} says"
+        message = f"{many} go to a kernel of SM90 and SM100, whatever {SPARSE} says{unless_patched(setup)}"
         yield Hit(message, at_flag(process, "chunked-prefill-size"), hint, unpatched(setup))
 
 
@@ -75,6 +84,7 @@ def _logits(setup: Setup) -> Iterator[Hit]:
             message = (
                 f"index logits of {rows} rows at {context} tokens gather up to {needed / GIB:.1f} GiB as float32, and "
                 f"mem-fraction-static {share:g} leaves {free / GIB:.1f} GiB of a card"
+                f"{unless_patched(setup)}"
             )
             hint = "add the patch index-k/paged-logits-triton, or take a smaller chunk or context-length"
             yield Hit(message, at_flag(process, flag), hint, unpatched(setup))
