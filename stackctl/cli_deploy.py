@@ -24,8 +24,8 @@ wait_option = click.option("--wait", type=Duration(), metavar="TIME", help="Wait
 @click.pass_obj
 def deploy(app: App, selection: Selection, dry_run: bool, wait: float | None) -> int:
     """Replace what a stack serves by what its file says, gated; roll back when it fails."""
-    from stackctl.commands.deploy import DeployRequest
-    from stackctl.commands.deploy import deploy as run
+    from stackctl.commands.deploying.deploy import DeployRequest
+    from stackctl.commands.deploying.deploy import deploy as run
     from stackctl.output.deploy import show_deploy
 
     if not dry_run:
@@ -41,8 +41,8 @@ def deploy(app: App, selection: Selection, dry_run: bool, wait: float | None) ->
 @click.pass_obj
 def rollback(app: App, selection: Selection, to: str | None, wait: float | None) -> int:
     """Go back to the release that served before, gated."""
-    from stackctl.commands.rollback import RollbackRequest
-    from stackctl.commands.rollback import rollback as run
+    from stackctl.commands.deploying.rollback import RollbackRequest
+    from stackctl.commands.deploying.rollback import rollback as run
     from stackctl.output.deploy import show_deploy
 
     app.may_change()
@@ -57,7 +57,7 @@ def rollback(app: App, selection: Selection, to: str | None, wait: float | None)
 @click.pass_obj
 def restart(app: App, selection: Selection, wait: float | None, no_evidence: bool) -> int:
     """Stop what serves and start the same release again, gated; of a sick one save evidence first."""
-    from stackctl.commands.restart import restart as run
+    from stackctl.commands.deploying.restart import restart as run
     from stackctl.output.deploy import show_deploy
 
     app.may_change()
@@ -72,7 +72,7 @@ def restart(app: App, selection: Selection, wait: float | None, no_evidence: boo
 @click.pass_obj
 def stop(app: App, selection: Selection, wait: float | None, no_evidence: bool) -> int:
     """Stop all that a stack has on its host, no process is left; of a sick one save evidence first."""
-    from stackctl.commands.stop import stop as run
+    from stackctl.commands.deploying.stop import stop as run
     from stackctl.output.deploy import show_stop
 
     app.may_change()
@@ -87,7 +87,7 @@ def stop(app: App, selection: Selection, wait: float | None, no_evidence: bool) 
 @click.pass_obj
 def prune(app: App, selection: Selection, dry_run: bool, wait: float | None) -> int:
     """Remove old releases, and trees, models, environments and downloads that nothing refers to."""
-    from stackctl.commands.prune import prune as run
+    from stackctl.commands.deploying.prune import prune as run
     from stackctl.output.prune import show_prune
 
     if not dry_run:
@@ -101,8 +101,8 @@ def prune(app: App, selection: Selection, dry_run: bool, wait: float | None) -> 
 @click.pass_obj
 def status(app: App, selection: Selection, history: bool) -> int:
     """Which release and variant serves, since when, how healthy, who holds the host."""
-    from stackctl.commands.status import history as attempts
-    from stackctl.commands.status import status as run
+    from stackctl.commands.deploying.status import history as attempts
+    from stackctl.commands.deploying.status import status as run
     from stackctl.output.deploy import show_history, show_status
 
     if history:
@@ -119,8 +119,8 @@ def status(app: App, selection: Selection, history: bool) -> int:
 @click.pass_obj
 def logs(app: App, /, selection: Selection, **wanted: Any) -> int:
     """The ends of the logs of what serves."""
-    from stackctl.commands.logs import LogsRequest
-    from stackctl.commands.logs import logs as run
+    from stackctl.commands.deploying.logs import LogsRequest
+    from stackctl.commands.deploying.logs import logs as run
     from stackctl.output.deploy import show_log
 
     request = LogsRequest(selection, **wanted)
@@ -141,7 +141,7 @@ def hold() -> None:
 @click.pass_obj
 def hold_take(app: App, selection: Selection, message: str) -> int:
     """Keep everyone from deploying until `hold release`."""
-    from stackctl.commands.hold import take_hold
+    from stackctl.commands.deploying.hold import take_hold
     from stackctl.output.deploy import show_hold
 
     app.may_change()
@@ -153,7 +153,7 @@ def hold_take(app: App, selection: Selection, message: str) -> int:
 @click.pass_obj
 def hold_show(app: App, selection: Selection) -> int:
     """Who has it."""
-    from stackctl.commands.hold import show_hold as run
+    from stackctl.commands.deploying.hold import show_hold as run
     from stackctl.output.deploy import show_hold
 
     return app.show(run(app.ports, selection), show_hold)
@@ -166,7 +166,7 @@ def hold_show(app: App, selection: Selection) -> int:
 @click.pass_obj
 def hold_release(app: App, selection: Selection, attempt: str | None) -> int:
     """Free it."""
-    from stackctl.commands.hold import release_hold
+    from stackctl.commands.deploying.hold import release_hold
     from stackctl.output.deploy import show_hold
 
     app.may_change()

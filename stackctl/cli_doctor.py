@@ -11,7 +11,7 @@ from stackctl.commands.selection import Selection
 from stackctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from stackctl.commands.since import SinceRequest
+    from stackctl.commands.hosts.since import SinceRequest
 
 
 @click.command("doctor", short_help="Look at the hosts of a stack; changes nothing. Exit 1 on errors.")
@@ -30,9 +30,9 @@ def doctor(
     Every finding has a severity, what a person would type to see it, and a remedy. It takes no hold and writes
     nothing there. Exit 1 when a finding is an error.
     """
-    from stackctl.commands.doctor import DoctorRequest, save_report
-    from stackctl.commands.doctor import doctor as run
-    from stackctl.commands.since import SinceRequest
+    from stackctl.commands.hosts.doctor import DoctorRequest, save_report
+    from stackctl.commands.hosts.doctor import doctor as run
+    from stackctl.commands.hosts.since import SinceRequest
     from stackctl.output.doctor import report_text, show_doctor
 
     names = tuple(name for word in hosts for name in word.split(",") if name)
@@ -51,7 +51,7 @@ def doctor(
 
 
 def _since(app: App, request: SinceRequest) -> int:
-    from stackctl.commands.since import compare
+    from stackctl.commands.hosts.since import compare
     from stackctl.output.since import show_since
 
     return app.show(compare(app.ports, request), show_since)

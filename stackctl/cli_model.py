@@ -21,8 +21,8 @@ def names_of(hosts: tuple[str, ...]) -> tuple[str, ...]:
 @click.pass_obj
 def model(app: App, selection: Selection, full: bool, folder: str | None, hosts: tuple[str, ...]) -> int:
     """Say what the model's folder holds on each host, and whether the stack means that."""
-    from stackctl.commands.model import ModelRequest
-    from stackctl.commands.model import model as run
+    from stackctl.commands.hosts.model import ModelRequest
+    from stackctl.commands.hosts.model import model as run
     from stackctl.output.model import show_model
 
     return app.show(run(app.ports, ModelRequest(selection, names_of(hosts), full, folder)), show_model)
@@ -36,8 +36,8 @@ def model(app: App, selection: Selection, full: bool, folder: str | None, hosts:
 @click.pass_obj
 def lock(app: App, selection: Selection, with_model: bool, full: bool, hosts: tuple[str, ...]) -> int:
     """Write stacks/NAME.lock: base, patches, trees; and what the model is."""
+    from stackctl.commands.hosts.manifest import LockModelRequest, lock_model
     from stackctl.commands.lock import lock as run
-    from stackctl.commands.lock_model import LockModelRequest, lock_model
     from stackctl.output.stack import show_lock
 
     if with_model:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from stackctl.commands.command_ground import Read, ground
 from stackctl.commands.gather import load
-from stackctl.commands.model_folder import folder_here
+from stackctl.commands.hosts.folder import folder_here
 from stackctl.commands.queue.foreseen import foreseen
 from stackctl.commands.selection import Selection
 from stackctl.commands.workspace import shown

@@ -10,10 +10,10 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
-from stackctl.commands.hold import HoldState
-from stackctl.commands.logs import Log
-from stackctl.commands.status import Past
-from stackctl.commands.stop import StopResult
+from stackctl.commands.deploying.hold import HoldState
+from stackctl.commands.deploying.logs import Log
+from stackctl.commands.deploying.status import Past
+from stackctl.commands.deploying.stop import StopResult
 from stackctl.core.deploy.values import Deployment, DeployResult, InstanceState
 from stackctl.output.console import Console
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from stackctl.commands.model import HostModel, ModelResult, Whole
+from stackctl.commands.hosts.model import HostModel, ModelResult, Whole
 from stackctl.core.modeldir.values import ModelDir
 from stackctl.output.console import Console
 from stackctl.output.doctor import show_finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from stackctl.commands.prune import PruneResult
+from stackctl.commands.deploying.prune import PruneResult
 from stackctl.output.console import Console
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rich.text import Text
 
-from stackctl.commands.since import DriftReport, HostDrift
+from stackctl.commands.hosts.since import DriftReport, HostDrift
 from stackctl.core.doctor.drift import Change
 from stackctl.output.console import Console
 

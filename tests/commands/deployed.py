@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from stackctl.commands.deploy import DeployRequest, deploy
+from stackctl.commands.deploying.deploy import DeployRequest, deploy
+from stackctl.commands.deploying.stop import stop
 from stackctl.commands.selection import Selection
-from stackctl.commands.stop import stop
 from stackctl.core.deploy.values import DeployResult
 from stackctl.onhost import procs
 from stackctl.ports import Ports

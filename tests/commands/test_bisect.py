@@ -7,7 +7,7 @@ import pytest
 from stackctl.commands.bisect.journal import newest
 from stackctl.commands.bisect.run import alone
 from stackctl.commands.bisect.search import BisectRequest, bisect, parse_variant, shown
-from stackctl.commands.holding import Busy
+from stackctl.commands.deploying.holding import Busy
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.events import Chosen, Learned, Observed
 from stackctl.core.bisect.report import BisectReport

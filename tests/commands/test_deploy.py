@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.status import status
+from stackctl.commands.deploying.status import status
 from stackctl.errors import GateFailed, RollbackFailed, StackctlError
 from tests.commands.deployed import World
 

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
+from stackctl.commands.deploying.hold import release_hold, show_hold, take_hold
+from stackctl.commands.deploying.holding import held
+from stackctl.commands.deploying.status import history, status
 from stackctl.commands.gather import load
-from stackctl.commands.hold import release_hold, show_hold, take_hold
-from stackctl.commands.holding import held
 from stackctl.commands.site import site_of
-from stackctl.commands.status import history, status
 from stackctl.errors import Held, StackctlError
 from tests.commands.deployed import World, wait_for
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackctl.commands.deploy import DeployRequest, deploy
+from stackctl.commands.deploying.deploy import DeployRequest, deploy
 from stackctl.errors import InvalidFile
 from tests.commands.deployed import World
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from stackctl.commands.deploy import DeployRequest, deploy
-from stackctl.commands.restart import restart
-from stackctl.commands.status import status
+from stackctl.commands.deploying.deploy import DeployRequest, deploy
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.status import status
 from stackctl.core.deploy.values import DeployResult
 from stackctl.errors import StackctlError
 from tests.commands.deployed import World

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from stackctl.commands.doctor import DoctorRequest, doctor, save_report
+from stackctl.commands.hosts.doctor import DoctorRequest, doctor, save_report
 from stackctl.commands.selection import Selection
 from stackctl.core.doctor.values import Finding, Report
 from stackctl.errors import StackctlError, UsageError

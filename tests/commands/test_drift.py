@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from stackctl.commands.deploy import DeployRequest, deploy
-from stackctl.commands.doctor import DoctorRequest, doctor
-from stackctl.commands.restart import restart
-from stackctl.commands.rollback import RollbackRequest, rollback
-from stackctl.commands.since import HostDrift, SinceRequest, compare
+from stackctl.commands.deploying.deploy import DeployRequest, deploy
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.rollback import RollbackRequest, rollback
+from stackctl.commands.hosts.doctor import DoctorRequest, doctor
+from stackctl.commands.hosts.since import HostDrift, SinceRequest, compare
 from stackctl.commands.testing.test import TestRequest, run_test
 from stackctl.core.doctor.saved import Saved, parse
 from stackctl.core.doctor.values import Finding

@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.rollback import RollbackRequest, rollback
+from stackctl.commands.deploying.status import status
 from stackctl.commands.environment import (
     engine_python,
     environment_faults,
@@ -24,10 +27,7 @@ from stackctl.commands.environment import (
     make_environment,
 )
 from stackctl.commands.gather import load
-from stackctl.commands.restart import restart
-from stackctl.commands.rollback import RollbackRequest, rollback
 from stackctl.commands.site import Site, site_of
-from stackctl.commands.status import status
 from stackctl.errors import StackctlError
 from tests.adapters.sshhost import ssh_host
 from tests.commands.deployed import World, wait_for

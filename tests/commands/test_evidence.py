@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.restart import restart
-from stackctl.commands.stop import stop
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.stop import stop
 from stackctl.errors import StackctlError
 from tests.commands.deployed import World, wait_for
 

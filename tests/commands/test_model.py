@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from stackctl.commands.check import CheckRequest, check
+from stackctl.commands.deploying.preparing import Refused
+from stackctl.commands.deploying.rollback import RollbackRequest, rollback
 from stackctl.commands.gather import load
+from stackctl.commands.hosts.manifest import LockModelRequest, lock_model
+from stackctl.commands.hosts.model import CACHE, ModelRequest, ModelResult, model
 from stackctl.commands.lint_command import model_meant
-from stackctl.commands.lock_model import LockModelRequest, lock_model
-from stackctl.commands.model import CACHE, ModelRequest, ModelResult, model
-from stackctl.commands.preparing import Refused
-from stackctl.commands.rollback import RollbackRequest, rollback
 from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, StackctlError, UsageError
 from tests.commands.deployed import World, wait_for

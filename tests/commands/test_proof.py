@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from stackctl.commands.restart import restart
-from stackctl.commands.rollback import RollbackRequest, rollback
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.rollback import RollbackRequest, rollback
 from stackctl.errors import StackctlError
 from tests.commands.deployed import World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from stackctl.commands.deploying.holding import held
+from stackctl.commands.deploying.prune import prune
 from stackctl.commands.gather import load
-from stackctl.commands.holding import held
-from stackctl.commands.prune import prune
 from stackctl.commands.site import site_of
 from stackctl.errors import Held
 from stackctl.output.prune import size

@@ -6,10 +6,10 @@ import shutil
 
 import pytest
 
-from stackctl.commands.logs import Log, LogsRequest, logs
-from stackctl.commands.restart import restart
-from stackctl.commands.rollback import RollbackRequest, rollback
-from stackctl.commands.status import status
+from stackctl.commands.deploying.logs import Log, LogsRequest, logs
+from stackctl.commands.deploying.restart import restart
+from stackctl.commands.deploying.rollback import RollbackRequest, rollback
+from stackctl.commands.deploying.status import status
 from stackctl.errors import GateFailed, StackctlError, UsageError
 from tests.commands.deployed import World
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from stackctl.commands.holding import held
+from stackctl.commands.deploying.holding import held
 from stackctl.commands.site import Site, site_of
 from stackctl.core.deploy.values import Release
 from stackctl.core.stack.resolved import HostSpec, ResolvedStack

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console as RichConsole
 from rich.text import Text
 
-from stackctl.commands.logs import Log
+from stackctl.commands.deploying.logs import Log
 from stackctl.errors import InvalidFile, Problem, StackctlError, Where
 from stackctl.output.console import Console
 from stackctl.output.deploy import show_log

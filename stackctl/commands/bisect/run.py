@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from stackctl.commands.holding import EVERY, Busy, same_machine
+from stackctl.commands.deploying.holding import EVERY, Busy, same_machine
 from stackctl.commands.selection import Selection
 from stackctl.core.bisect.search import Outcome
 from stackctl.core.bisect.space import Clause, Space, bits
@@ -47,11 +47,11 @@ def real_pipeline() -> Pipeline:
     They wait for a cut-over that an interrupted or killed run left on the host, and for nothing else.
     """
     from stackctl.commands.bisect.planning import Planner
-    from stackctl.commands.deploy import DeployRequest, deploy
+    from stackctl.commands.deploying.deploy import DeployRequest, deploy
+    from stackctl.commands.deploying.rollback import RollbackRequest, rollback
+    from stackctl.commands.deploying.status import status
+    from stackctl.commands.deploying.stop import stop
     from stackctl.commands.gather import load
-    from stackctl.commands.rollback import RollbackRequest, rollback
-    from stackctl.commands.status import status
-    from stackctl.commands.stop import stop
     from stackctl.commands.testing.test import TestRequest, run_test
     from stackctl.commands.tree import queue_of
 

@@ -53,9 +53,9 @@ class Rooms:
 
 
 def real_rooms() -> Rooms:
+    from stackctl.commands.deploying.status import status
     from stackctl.commands.gather import load
-    from stackctl.commands.saving import save_clean
-    from stackctl.commands.status import status
+    from stackctl.commands.hosts.saving import save_clean
     from stackctl.commands.tree import compose
 
     return Rooms(load, status, lambda ports, stack: str(compose(ports, stack)[0].variant), save_clean)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from stackctl.commands.gather import load
-from stackctl.commands.looking import ask_doctor, looking_python
-from stackctl.commands.model_folder import judge
-from stackctl.commands.running import look_running, running_findings
+from stackctl.commands.hosts.folder import judge
+from stackctl.commands.hosts.looking import ask_doctor, looking_python
+from stackctl.commands.hosts.running import look_running, running_findings
+from stackctl.commands.hosts.together import side_by_side
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
-from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.findings import findings, in_order
 from stackctl.core.doctor.findings_host import absent
 from stackctl.core.doctor.hide import anonymous, harmless, without_secrets

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
-from stackctl.commands.looking import looking_python
-from stackctl.commands.model_folder import Judged, folder_here, judge
+from stackctl.commands.hosts.folder import Judged, folder_here, judge
+from stackctl.commands.hosts.looking import looking_python
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
 from stackctl.core.doctor.hide import harmless

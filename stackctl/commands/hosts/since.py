@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stackctl.commands.doctor import chosen
 from stackctl.commands.gather import load
-from stackctl.commands.looking import looking_python, quick_look
+from stackctl.commands.hosts.doctor import chosen
+from stackctl.commands.hosts.looking import looking_python, quick_look
+from stackctl.commands.hosts.together import side_by_side
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_on
-from stackctl.commands.together import side_by_side
 from stackctl.core.doctor.drift import Change, changes
 from stackctl.core.doctor.saved import FILE, LAST_CLEAN, Moment, is_release, parse, since
 from stackctl.core.stack.resolved import ResolvedStack

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from stackctl.commands.environment import environment_faults
-from stackctl.commands.model_folder import differences
+from stackctl.commands.hosts.folder import differences
 from stackctl.commands.release import MANIFEST, RECIPE
 from stackctl.commands.site import Site
 from stackctl.core.deploy.archive import archive

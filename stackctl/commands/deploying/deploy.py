@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 
-from stackctl.commands import follow, preparing
-from stackctl.commands.cutting import confirm, cut_over, gate_again, raise_unless_up
+from stackctl.commands.deploying import follow, preparing
+from stackctl.commands.deploying.cutting import confirm, cut_over, gate_again, raise_unless_up
+from stackctl.commands.deploying.holding import Busy, Hold, held
 from stackctl.commands.environment import (
     engine_python,
     environment_wanted,
@@ -18,10 +19,9 @@ from stackctl.commands.environment import (
     make_environment,
     planned_python,
 )
-from stackctl.commands.holding import Busy, Hold, held
+from stackctl.commands.hosts.saving import save_served
 from stackctl.commands.linting import refuse_errors
 from stackctl.commands.release import release as make_release
-from stackctl.commands.saving import save_served
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_of
 from stackctl.core.deploy.facts import HostFacts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stackctl.commands.deploying.holding import client_gone, free, new_holder, take
 from stackctl.commands.gather import load
-from stackctl.commands.holding import client_gone, free, new_holder, take
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.deploy.hold import is_stale, told

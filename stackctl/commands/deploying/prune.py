@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stackctl.commands.base import spare_wheels
+from stackctl.commands.deploying.holding import held
 from stackctl.commands.environment import REMOTE_HOME
 from stackctl.commands.gather import load
-from stackctl.commands.holding import held
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_of
 from stackctl.core.stack.resolved import HostSpec

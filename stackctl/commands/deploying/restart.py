@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stackctl.commands.cutting import confirm, replaced
+from stackctl.commands.deploying.cutting import confirm, replaced
+from stackctl.commands.deploying.evidence import save_evidence
+from stackctl.commands.deploying.holding import held
 from stackctl.commands.gather import load
-from stackctl.commands.holding import held
-from stackctl.commands.host_evidence import save_evidence
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.deploy.values import DeployResult

@@ -6,7 +6,7 @@ saving only, for what was deployed or tested stays so.
 
 from __future__ import annotations
 
-from stackctl.commands.looking import quick_look
+from stackctl.commands.hosts.looking import quick_look
 from stackctl.commands.site import Site, site_of
 from stackctl.core.deploy.record import Record
 from stackctl.core.doctor.saved import Event, Moment, line

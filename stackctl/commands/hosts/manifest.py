@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stackctl.commands.gather import load
+from stackctl.commands.hosts.folder import differences, inspect
+from stackctl.commands.hosts.looking import looking_python
+from stackctl.commands.hosts.model import engine_hosts, whole_files
 from stackctl.commands.lock import After, Compose, LockResult, ModelLock, lock, refuse_variant
-from stackctl.commands.looking import looking_python
-from stackctl.commands.model import engine_hosts, whole_files
-from stackctl.commands.model_folder import differences, inspect
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_on
 from stackctl.commands.tree import compose, tree_after_each

@@ -5,10 +5,10 @@ Also what its end means for the user: words and exit code.
 
 from __future__ import annotations
 
-from stackctl.commands import follow, preparing
-from stackctl.commands.follow import Watched
-from stackctl.commands.holding import Hold
-from stackctl.commands.saving import save_served
+from stackctl.commands.deploying import follow, preparing
+from stackctl.commands.deploying.follow import Watched
+from stackctl.commands.deploying.holding import Hold
+from stackctl.commands.hosts.saving import save_served
 from stackctl.commands.site import Site
 from stackctl.core.deploy.cutover import Cutover, Kind
 from stackctl.core.deploy.facts import HostFacts

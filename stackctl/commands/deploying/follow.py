@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackctl.commands.holding import Hold, free
+from stackctl.commands.deploying.holding import Hold, free
 from stackctl.commands.site import Site
 from stackctl.core.deploy.cutover import SCRIPT, TEMPLATE, Cutover, script
 from stackctl.core.deploy.facts import Status

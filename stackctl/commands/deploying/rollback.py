@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackctl.commands.cutting import confirm, replaced
+from stackctl.commands.deploying.cutting import confirm, replaced
+from stackctl.commands.deploying.holding import held
 from stackctl.commands.gather import load
-from stackctl.commands.holding import held
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import site_of
 from stackctl.core.deploy.facts import HostFacts
