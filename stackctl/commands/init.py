@@ -25,6 +25,7 @@ from stackctl.ports import Ports
 # the pin of the shipped stacks, so that a workspace can be begun without a network
 BASE = PypiBase("sglang==0.5.15", Digest("21492759b4b99e117bd81610f633422f3fdae2896c2cde6931eab886deccc44f"))
 KEPT = ".stackctl/"
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==\S+")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ def init(ports: Ports, request: InitRequest) -> InitResult:
     """All files or none. Raises UsageError for a name that no stack can have, StackctlError for files in the way."""
     if re.fullmatch(NAME, request.name) is None:
         raise UsageError(f"a stack cannot be called {request.name!r}", "Small letters, digits, `.`, `_` and `-`.")
+    if request.base is not None and RELEASE.fullmatch(request.base) is None:
+        raise UsageError(f"--base {request.base}: a release is meant", "like sglang==0.5.15")
     if not request.folder:
         raise UsageError("the folder given is empty", "Is a variable of the shell not set?")
     folder = posixpath.normpath(posixpath.join(ports.files.cwd(), request.folder))

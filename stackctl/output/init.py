@@ -14,6 +14,4 @@ def show_init(console: Console, result: InitResult) -> None:
     if not result.written:
         console.print(f"{result.folder} is a workspace already, and its schema is the newest: nothing to do")
     if result.stack is not None and not result.dry_run:
-        console.print(
-            f"Change what stacks/{result.stack}.yaml marks with `<-`, then run: stackctl check {result.stack}"
-        )
+        console.print(f"Change what {result.stack} marks with `<-`, then run: stackctl check {result.stack}")

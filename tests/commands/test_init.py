@@ -9,9 +9,16 @@ import pytest
 from stackctl.commands.gather import load
 from stackctl.commands.init import InitRequest, init
 from stackctl.commands.selection import Selection
+from stackctl.core.lint.catalogue import RULES
+from stackctl.core.lint.from_stack import setup_of
+from stackctl.core.lint.run import run
 from stackctl.core.stack.editor import FILE, MODELINE
+from stackctl.core.upstream.values import History
 from stackctl.errors import StackctlError, UsageError
+from stackctl.output.console import Console
+from stackctl.output.init import show_init
 from stackctl.ports import Ports
+from tests.core.lint.setups import table
 from tests.workspaces import ports_of
 
 
@@ -21,7 +28,7 @@ def files(ports: Ports) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("pd", [False, True])
 @pytest.mark.parametrize("address", ["local", "ops@gpu1.example:22"])
-def test_the_starter_is_a_sound_stack(pd: bool, address: str) -> None:
+def test_the_starter_is_a_sound_stack(pd: bool, address: str, capsys: pytest.CaptureFixture[str]) -> None:
     ports = ports_of({})
     made = init(ports, InitRequest(address=address, pd=pd))
     assert made.written == (f"stacks/{FILE}", ".gitignore", "stacks/main.yaml", "patches/README.md")
@@ -31,6 +38,18 @@ def test_the_starter_is_a_sound_stack(pd: bool, address: str) -> None:
     assert text.startswith(MODELINE + "\n")
     assert text.endswith("\n")
     assert "{" not in re.sub(r"\{[^{}%]*\}", "", text)  # nothing of the template is left
+    heard = run(setup_of(stack, table("0.5.15"), History(()), []), RULES)
+    assert [one.rule.id for one in heard if one.severity == "error"] == []  # a deploy would not refuse it
+    show_init(Console(), made)
+    assert "Change what stacks/main.yaml marks with `<-`, then run: stackctl check stacks/main.yaml" in (
+        capsys.readouterr().out.replace("\n", " ")
+    )
+
+
+@pytest.mark.parametrize("base", ["0.5.15", "sglang", "sglang==", "==0.5.15", "sglang == 0.5.15", "sglang>=0.5.15"])
+def test_a_base_that_is_no_release_is_refused_before_anything_is_fetched(base: str) -> None:
+    with pytest.raises(UsageError, match="a release is meant"):
+        init(ports_of({}), InitRequest(base=base))
 
 
 def test_a_second_time_there_is_nothing_to_do() -> None:

@@ -44,7 +44,8 @@ def _rule(rule: Rule) -> Json:
 
 
 def _result(finding: Finding, index: Mapping[str, int], uri: Callable[[str], str]) -> Json:
-    hint = f"\n{finding.hint[0].upper()}{finding.hint[1:]}." if finding.hint else ""
+    end = "" if finding.hint.endswith((".", "?", "!")) else "."
+    hint = f"\n{finding.hint[0].upper()}{finding.hint[1:]}{end}" if finding.hint else ""
     whom = f" ({', '.join(finding.instances)})" if finding.instances else ""
     place = {"locations": [_location(finding, uri)]} if finding.where else {}
     return {

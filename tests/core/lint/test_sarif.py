@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema
+import pytest
 
 from stackctl.core.lint.catalogue import by_id
 from stackctl.core.lint.ignore import Ignored
@@ -147,3 +148,12 @@ def test_what_a_comment_ignores_is_there_suppressed_with_its_reason() -> None:
     (run,) = made()["runs"]
     assert run["results"][2]["suppressions"] == [{"kind": "inSource", "justification": "another program reads it"}]
     assert run["results"][2]["locations"][0]["physicalLocation"]["region"] == {"startLine": 2}
+
+
+@pytest.mark.parametrize(
+    ("hint", "end"), [("write --a", "\nWrite --a."), ("did you mean --a?", "\nDid you mean --a?"), ("", "")]
+)
+def test_a_hint_is_a_sentence_with_one_end(hint: str, end: str) -> None:
+    finding = Finding("CHOICE", "error", "a is wrong", hint, Where("x"))
+    made: Any = sarif([finding], [], by_id(), str)
+    assert made["runs"][0]["results"][0]["message"]["text"] == f"a is wrong{end}"
