@@ -200,9 +200,8 @@ class _Refresh:
         return canonical(asked(self.ports, self.opening, words, told, about), diff)
 
     def _prove_and_write(self, stack: ResolvedStack, snapshot: Snapshot) -> Refreshed:
-        later, _ = foreseen(self.now, {change.path: change.after or b"" for change in self.changes})
         with self.ports.progress.step(f"proving the queue of {stack.name}"):
-            verdicts = judged(self.now, later, self.opening, snapshot.tree)
+            verdicts = judged(self.now, self.changes, self.opening, snapshot.tree)
         result = replace(self._result(snapshot), verdicts=verdicts, diff=as_diff(self.changes))
         if result.exit and not self.request.keep_going:
             return replace(result, open="nothing is written: it would break what carries it")

@@ -7,15 +7,15 @@ several places, or in a wrong one, is written anew for its place; what still dis
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackctl.commands.changes import Change
 from stackctl.commands.gather import load_file
 from stackctl.commands.queue.foreseen import foreseen
+from stackctl.commands.queue.others import Changed, reached
 from stackctl.commands.tree import Read, apply_patches, judge, read_queue
-from stackctl.commands.workspace import Chosen, stack_files
+from stackctl.commands.workspace import Chosen
 from stackctl.core.names import PatchName, TreeId
 from stackctl.core.patches.canonical import with_diff
 from stackctl.core.patches.faults import error_of
@@ -127,33 +127,13 @@ def _another(ports: Ports, source: str, wanted: TreeId, tree: TreeId) -> PatchCo
 
 def elsewhere(now: Ports, later: Ports, plan: Plan) -> Iterator[Other]:
     """The other stacks that the plan's changes reach. Raises PatchConflict for one that would break."""
-    for file in stack_files(now, plan.chosen.workspace):
-        if file != plan.chosen.file:
-            found = _of_stack(now, later, Chosen(file, plan.chosen.workspace), plan)
-            if found:
-                yield found
-
-
-def _of_stack(now: Ports, later: Ports, chosen: Chosen, plan: Plan) -> Other | None:
-    """None when the change does not reach it, or it was broken before. Raises PatchConflict when it would break."""
-    name = posixpath.splitext(posixpath.basename(chosen.file))[0]
-    try:
-        was = load_file(now, chosen)
-    except StackctlError:
-        return None
-    try:
-        will = load_file(later, chosen)
-    except StackctlError as error:
-        raise PatchConflict(f"the stack {name} would not be valid any more: {error}", error.hint) from error
-    files = {change.path for change in plan.changes}
-    if was.patches == will.patches and not files & set(will.patch_files.values()):
-        return None
-    lost = tuple(patch for patch in was.patches if patch not in will.patches)
-    if (was.base, was.sources) != (plan.stack.base, plan.stack.sources):
-        return Other(name, False, lost)
-    before = read_queue(now, was).queue.conflicts
-    broken = [fault for patch, fault in read_queue(later, will).queue.conflicts.items() if patch not in before]
-    if broken:
-        problem = broken[0].problem()
-        raise PatchConflict(f"the stack {name} reads the same file and would break: {problem}", problem.hint)
-    return Other(name, True, lost)
+    change = Changed(plan.chosen, plan.stack, frozenset(each.path for each in plan.changes))
+    for other in reached(now, later, change):
+        if other.invalid is not None:
+            message = f"the stack {other.stack} would not be valid any more: {other.invalid}"
+            raise PatchConflict(message, other.invalid.hint) from other.invalid
+        for fault in other.broken.values():
+            problem = fault.problem()
+            message = f"the stack {other.stack} reads the same file and would break: {problem}"
+            raise PatchConflict(message, problem.hint)
+        yield Other(other.stack, other.proved, other.lost)
