@@ -111,7 +111,7 @@ def lint_command(ports: Ports, request: LintCommandRequest) -> LintCommandResult
     found = launches(simples, base.module)
     told = tuple(one for one in found if one.module != DIFFUSION)
     if not told:
-        raise _nothing(source, found)
+        raise _nothing(source, found, [one.words[1].text for one in simples if _is_sourced(one)])
     read = readings(told, Ground(base.upstream, base.history, card, model_meant(ports, request.model)))
     result = LintCommandResult(
         source=source,
@@ -189,9 +189,16 @@ def model_meant(ports: Ports, text: str | None) -> ModelView | None:
     return view if view.family or " " not in text else model_of_words(text)
 
 
-def _nothing(source: str, found: Sequence[Launch]) -> InvalidFile:
+def _is_sourced(one: Simple) -> bool:
+    return len(one.words) > 1 and one.words[0].text in ("source", ".")
+
+
+def _nothing(source: str, found: Sequence[Launch], sourced: Sequence[str]) -> InvalidFile:
+    """`sourced`: files that it reads itself, and this command does not."""
     kinds = "a shell script, docker run, compose or Kubernetes YAML, a systemd unit, a Dockerfile, a README"
     hint = f"understood: {', '.join(UNDERSTOOD)}; in {kinds}"
+    if sourced:
+        hint = f"it sources {', '.join(sourced)}, which was not read: give the file that holds the launch"
     if found:
         message = "starts a diffusion server, which has other flags than the ones that are known here"
         return InvalidFile([Problem(message, found[0].where)])

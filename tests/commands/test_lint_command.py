@@ -167,6 +167,12 @@ def test_what_holds_no_launch_is_refused(data: bytes, message: str) -> None:
         lint(text=data, base="0.5.15")
 
 
+def test_a_script_that_only_sources_the_launch_says_which_files() -> None:
+    with pytest.raises(InvalidFile) as caught:
+        lint(text=b"source ./env.sh\n. lib.sh\nrun_server", base="0.5.15")
+    assert "it sources ./env.sh, lib.sh, which was not read" in (caught.value.problems[0].hint or "")
+
+
 def test_what_is_not_known_is_told() -> None:
     script = b"source x.env\nA=''\n[ $D ] && A='--log-level debug'\nsglang serve --model-path /m --tp $1 $A"
     assert lint(text=script, base="0.5.15").unknown == (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,11 @@ def test_a_finding_is_one_line_with_its_hint_below_and_the_last_line_judges(
     ]
     show_check(Console(), checked(ports))
     assert capsys.readouterr().out.splitlines()[-1] == "stacks/main.yaml: sound (1 note)"
+
+
+def test_the_end_of_a_check_says_what_a_deploy_does(ports: Ports, capsys: pytest.CaptureFixture[str]) -> None:
+    result = checked(ports, patches="")
+    show_check(Console(), result)
+    assert capsys.readouterr().out.endswith("1 error, 1 note: a deploy would refuse it\n")
+    show_check(Console(), replace(result, variant="without patch:t/flag"))
+    assert capsys.readouterr().out.endswith("1 error, 1 note: a variant is deployed all the same\n")

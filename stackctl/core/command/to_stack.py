@@ -77,6 +77,13 @@ def _several(found: Sequence[Reading]) -> Iterator[Problem]:
         yield Problem("a second router: a stack has one", where)
 
 
+def _undecoded(launch: Launch) -> Iterator[Problem]:
+    """Values with a byte that is no UTF-8: what was read is not what the script passes on."""
+    for one in (*launch.args, *launch.env.values()):
+        if "\N{REPLACEMENT CHARACTER}" in one.text:
+            yield Problem(f"{one.text} holds a byte that is no UTF-8", one.where, hint="write the file as UTF-8")
+
+
 class _Writer:
     def __init__(self, reading: Reading, wish: Wish) -> None:
         self.problems: list[Problem] = []
@@ -86,6 +93,7 @@ class _Writer:
         self._roles = [said(one, reading.launches[one.id], reading.words[one.id]) for one in reading.sure.processes]
         for one in self._roles:
             self.problems += one.problems
+            self.problems += _undecoded(one.launch)
             self._secrets |= one.secrets
             one.host = self._host(one.launch)
         self._engines = [one for one in self._roles if one.process.role != "router"]

@@ -158,6 +158,7 @@ def test_words_under_a_condition_are_left_out_and_told() -> None:
         ("sglang serve /m --disaggregation-mode prefill", "prefill without decode"),
         ("sglang serve /m --disaggregation-mode decode", "decode without prefill"),
         ("sglang-router --port 1", "a router without engines"),
+        ("sglang serve /m --served-model-name caf\ufffd", "caf\ufffd holds a byte that is no UTF-8"),
         ("sglang serve /m\nsglang serve /n", "serve.sh:2:1: a second deployment"),
         ("sglang serve /m --port 1\nsglang serve /m --port 2 --tool-call-parser x", "differ in --tool-call-parser"),
         ("sglang serve /m --port 1\nsglang-router --worker-urls http://h:2", "the router is told of port 2"),
