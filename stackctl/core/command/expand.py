@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from stackctl.core.command.lexer import Part, Token, tokens
-from stackctl.core.command.words import FIELD, HOLE, JOINED, Text, Value, Word, fields, hole, merged, word
+from stackctl.core.command.words import FIELD, HOLE, JOINED, Text, Value, Word, fields, hole, merged, remarked, word
 from stackctl.errors import Where
 
 BRACED = re.compile(r"([A-Za-z_]\w*|[0-9]+|[@*])(\[[@*]\])?(?:(:?[-=?+])(.*))?", re.DOTALL)
@@ -23,7 +23,8 @@ SUMS: dict[type[ast.operator], Callable[[int, int], int]] = {
 }  # fmt: skip
 PARAMETERS = ("@", "*", *map(str, range(1, 10)))
 MAX_PASSES = 64  # of loops, and words of one {1..9}
-LIMIT = 100_000  # characters of one value: a loop that doubles a variable ends here
+MAX_ITEMS = 30_000  # words of one array; more are unknown
+LIMIT = 100_000  # characters of one value; a longer one is unknown
 
 
 @dataclass
@@ -95,6 +96,7 @@ def text_of(token: Token, scope: Scope, begin: int = 0) -> Value:
     """The value of an assignment: one text, nothing splits. `begin`: characters of `NAME=` to leave out."""
     where = token.where
     made = Value("", Where(where.file, where.line, (where.column or 1) + begin))
+    begun = begin
     for part in token.parts:
         place = part.where if part.where.file else where
         value = Value(_marked(part, scope), place)
@@ -104,7 +106,9 @@ def text_of(token: Token, scope: Scope, begin: int = 0) -> Value:
             taken = min(begin, len(value.text))
             begin -= taken
             value = Value(value.text[taken:], Where(place.file, place.line, (place.column or 1) + taken))
-        if value.text and len(made.text) < LIMIT:
+        if len(made.text) + len(value.text) > LIMIT:
+            return Value(hole(f"${token.text[:begun].rstrip('+=')}"), where)
+        if value.text:
             made = made.then(value) if made.text else value
     return made
 
@@ -218,14 +222,6 @@ def parameters(arguments: tuple[Word, ...]) -> dict[str, Value]:
     found = {name: Value("", where) for name in PARAMETERS}
     found |= {str(number): Value(remarked(one), one.where) for number, one in enumerate(arguments[:9], 1)}
     return found | {"@": Value("", where, arguments), "*": Value("", where, arguments)}
-
-
-def remarked(one: Word) -> str:
-    """A word as a value again: its holes are holes still."""
-    text = one.text
-    for source in one.unknown:
-        text = text.replace(source, hole(source), 1)
-    return text
 
 
 def braces(found: tuple[Word, ...]) -> list[Word]:

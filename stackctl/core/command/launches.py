@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from stackctl.core.command.container import Container, container_of
 from stackctl.core.command.script import commands
-from stackctl.core.command.words import Simple, Text, Value, Word, hole
+from stackctl.core.command.words import Simple, Text, Value, Word, remarked
 from stackctl.errors import Where
 
 ENGINE, ROUTER, SERVE, MINI_LB = (
@@ -92,7 +92,7 @@ def _inside(simple: Simple, at: int, engine: str, depth: int) -> Iterator[Launch
     one = simple.words[at]
     env, machine, container, is_open = _around(simple, simple.words[:at])
     source = Text(one.where.file, one.text, one.where.line or 1, (one.where.column or 1) + one.quote)
-    exported = {name: Value(_marked(word), word.where) for name, word in env.items()}
+    exported = {name: Value(remarked(word), word.where) for name, word in env.items()}
     for inner in commands(source, exported=exported):
         inner = replace(inner, branches=simple.branches + inner.branches)
         for launch in _of(inner, engine, depth + 1):
@@ -173,10 +173,3 @@ def _ssh(before: Sequence[Word]) -> str | None:
 
 def _base(text: str) -> str:
     return text.rstrip("/").rpartition("/")[2]
-
-
-def _marked(one: Word) -> str:
-    text = one.text
-    for source in one.unknown:
-        text = text.replace(source, hole(source), 1)
-    return text

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from stackctl.core.command.effort import TOO_DEEP, refused
 from stackctl.core.command.words import JOINED, Text
 from stackctl.errors import InvalidFile, Problem, Where
 
@@ -53,8 +54,11 @@ class Token:
 
 
 def tokens(source: Text) -> tuple[Token, ...]:
-    """Raises InvalidFile for a quote, bracket or here-document that has no end."""
-    return tuple(_Lexer(source).read())
+    """Raises InvalidFile for a quote or bracket that has no end, and for too many inside of each other."""
+    try:
+        return tuple(_Lexer(source).read())
+    except RecursionError:
+        raise refused(TOO_DEEP, Where(source.file, source.line, source.column)) from None
 
 
 class _Lexer:

@@ -15,7 +15,7 @@ import yaml
 
 from stackctl.core.command.container import MEMORY, Container
 from stackctl.core.command.script import commands
-from stackctl.core.command.words import Simple, Text, Value, Word, hole
+from stackctl.core.command.words import Simple, Text, Value, Word, remarked
 from stackctl.errors import InvalidFile, Problem, Where
 
 CONTAINERS = frozenset(("containers", "initContainers"))
@@ -63,7 +63,7 @@ class _Manifest:
     def _container(self, keys: Mapping[str, yaml.Node], pod: Mapping[str, yaml.Node] | None) -> Iterator[Simple]:
         compose = pod is None and "apiVersion" not in keys and not isinstance(keys.get("env"), yaml.SequenceNode)
         env = self._environment(keys, compose)
-        exported = {name: Value(_marked(one), one.where) for name, one in env.items()}
+        exported = {name: Value(remarked(one), one.where) for name, one in env.items()}
         given = {GIVEN[key]: self._scalar(node, compose) for key, node in keys.items() if key in GIVEN}
         given |= self._limits(keys.get("ulimits"))
         is_open = "env_file" in keys or "envFrom" in keys
@@ -181,14 +181,20 @@ def _own_memory(keys: Mapping[str, yaml.Node], pod: Mapping[str, yaml.Node] | No
 
 
 def _texts(node: yaml.Node | None) -> Iterator[str]:
-    if isinstance(node, yaml.ScalarNode):
-        yield str(node.value)
-    elif isinstance(node, yaml.SequenceNode):
-        for one in node.value:
-            yield from _texts(one)
-    elif isinstance(node, yaml.MappingNode):
-        for _, value in node.value:
-            yield from _texts(value)
+    """Each node once, as aliases may lead back to where they stand."""
+    seen: set[int] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, yaml.ScalarNode):
+            yield str(one.value)
+        elif isinstance(one, yaml.SequenceNode):
+            waiting += one.value
+        elif isinstance(one, yaml.MappingNode):
+            waiting += [value for _, value in one.value]
 
 
 def _referred(one: Word, env: Mapping[str, Word]) -> Word:
@@ -225,10 +231,3 @@ def _filled(text: str, unknown: list[str]) -> str:
         return match[0]
 
     return INTERPOLATED.sub(value, text)
-
-
-def _marked(one: Word) -> str:
-    text = one.text
-    for source in one.unknown:
-        text = text.replace(source, hole(source), 1)
-    return text

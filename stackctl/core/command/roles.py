@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import pairwise
 
+from stackctl.core.command.effort import SCANNED, Effort
 from stackctl.core.command.lexer import ASSIGNS, Part, Token
 
 ROLES = ("prefill", "decode", "router")
@@ -19,18 +19,18 @@ SEPARATORS = ("\n", ";", "&&", "||", "|", "&", "(", ")", ";;", "then", "do", "el
 TESTS = {"[": "]", "[[": "]]", "test": ""}
 
 
-def dispatch(found: Sequence[Token]) -> tuple[str, tuple[str, ...]] | None:
+def dispatch(found: Sequence[Token], effort: Effort) -> tuple[str, tuple[str, ...]] | None:
     """The variable (`1` for the first argument) and the roles that the script knows."""
     asked: dict[str, list[str]] = {}
-    for name, literal in _compared(found):
+    for name, literal in _compared(found, effort):
         if literal in ROLES and literal not in asked.setdefault(name, []):
             asked[name].append(literal)
     return next(((name, tuple(roles)) for name, roles in asked.items() if {*ROLES[:2]} <= {*roles}), None)
 
 
-def played(found: Sequence[Token], name: str, role: str) -> tuple[Token, ...]:
+def played(found: Sequence[Token], name: str, role: str, effort: Effort) -> tuple[Token, ...]:
     """The tokens that are left when the variable has this value."""
-    return tuple(_Player(tuple(_assigned(one, name, role) for one in found), name, role).kept(0, len(found)))
+    return tuple(_Player(tuple(_assigned(one, name, role) for one in found), name, role, effort).kept(0, len(found)))
 
 
 def variable(token: Token) -> str | None:
@@ -42,19 +42,21 @@ def variable(token: Token) -> str | None:
     return match[1] if match else None
 
 
-def _compared(found: Sequence[Token]) -> Iterator[tuple[str, str]]:
+def _compared(found: Sequence[Token], effort: Effort) -> Iterator[tuple[str, str]]:
     for at in range(len(found) - 2):
         one, sign, other = found[at : at + 3]
         if sign.text in ("=", "==") and (name := variable(one)):
             yield name, _literal(other)
         elif one.text == "case" and other.text == "in" and (name := variable(sign)):
-            yield from ((name, literal) for literal in _patterns(found[at + 2 :]))
+            yield from ((name, literal) for literal in _patterns(found, at + 2, effort))
 
 
-def _patterns(found: Sequence[Token]) -> Iterator[str]:
-    """Of the arms behind `in`, without those of a `case` in one of them."""
+def _patterns(found: Sequence[Token], at: int, effort: Effort) -> Iterator[str]:
+    """Of the arms behind an `in`, without those of a `case` in one of them."""
     depth = 0
-    for before, token in pairwise(found):
+    for number in range(at + 1, len(found)):
+        before, token = found[number - 1], found[number]
+        effort.spend(1 / SCANNED, token.where)
         if token.text == "esac" and not depth:
             return
         depth += (token.text == "case") - (token.text == "esac")
@@ -75,8 +77,8 @@ def _assigned(token: Token, name: str, role: str) -> Token:
 
 
 class _Player:
-    def __init__(self, found: tuple[Token, ...], name: str, role: str) -> None:
-        self._tokens, self._name, self._role = found, name, role
+    def __init__(self, found: tuple[Token, ...], name: str, role: str, effort: Effort) -> None:
+        self._tokens, self._name, self._role, self._effort = found, name, role, effort
 
     def kept(self, at: int, end: int) -> Iterator[Token]:
         while at < end:
@@ -105,6 +107,7 @@ class _Player:
         found: tuple[int, int] | None = None
         body: int | None = None
         for number in range(at + 1, end):
+            self._effort.spend(1 / SCANNED, self._tokens[number].where)
             if self._begins(number, "if"):
                 depth += 1
             elif self._begins(number, "fi") and depth:
@@ -140,6 +143,7 @@ class _Player:
         found: tuple[int, int] | None = None
         for number in range(at + 3, end):
             token = self._tokens[number]
+            self._effort.spend(1 / SCANNED, token.where)
             if self._begins(number, "case"):
                 depth += 1
             elif self._begins(number, "esac") and depth:

@@ -11,7 +11,10 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
+from stackctl.core.command.blocks import IGNORED, Blocks
+from stackctl.core.command.effort import COPIED, EXPORTED, Effort
 from stackctl.core.command.expand import (
+    MAX_ITEMS,
     MAX_PASSES,
     PARAMETERS,
     Scope,
@@ -30,7 +33,6 @@ REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|", "<>
 DECLARES = frozenset(("export", "declare", "typeset", "readonly", "local"))
 TESTS = frozenset(("[", "[[", "test", "(("))
 OPENERS = frozenset(("if", "while", "until", "for", "select", "case", "[["))
-IGNORED = frozenset(("then", "do", "{", "}", "!", "time", "coproc"))
 RESERVED = OPENERS | IGNORED | {"elif", "else", "fi", "done", "esac", "function"}
 MAX_DEPTH, MAX_CALLS = 8, 500
 
@@ -48,14 +50,15 @@ class _Frame:
     pattern: bool = False
 
 
-def run(found: tuple[Token, ...], scope: Scope) -> Iterator[Simple]:
+def run(found: tuple[Token, ...], scope: Scope, effort: Effort) -> Iterator[Simple]:
     """The commands of a script, in order; `scope` is what is known before. Raises InvalidFile."""
-    yield from _Shell(found, scope).all()
+    yield from _Shell(found, scope, effort).all()
 
 
 class _Shell:
-    def __init__(self, found: tuple[Token, ...], scope: Scope, depth: int = 0) -> None:
-        self._tokens, self._scope, self._depth = found, scope, depth
+    def __init__(self, found: tuple[Token, ...], scope: Scope, effort: Effort, depth: int = 0) -> None:
+        self._tokens, self._scope, self._effort, self._depth = found, scope, effort, depth
+        self._blocks = Blocks(found, effort)
         self._frames: list[_Frame] = []
         self._counter = 0
         self._passes = self._calls = 0
@@ -74,6 +77,7 @@ class _Shell:
     def _run(self, at: int, end: int) -> Iterator[Simple]:
         while at < end:
             token = self._tokens[at]
+            self._effort.spend(1, token.where)
             if self._frames and self._frames[-1].pattern:
                 at = self._pattern(at, end)
             elif token.kind == "operator":
@@ -107,11 +111,11 @@ class _Shell:
         text = self._tokens[at].text
         if text == "[[":
             self._tested = True
-            return next((n for n in range(at, end) if self._tokens[n].text == "]]"), at) + 1
+            return (self._blocks.first(at, end, ("]]",)) or at) + 1
         if text == "case":
             self._open("case")
             self._frames[-1].pattern = True
-            return next((n for n in range(at, end) if self._tokens[n].text == "in"), at) + 1
+            return (self._blocks.first(at, end, ("in",)) or at) + 1
         if text in ("if", "while", "until"):
             self._open(text)
         elif text in ("elif", "else") and self._frames and self._frames[-1].word == "if":
@@ -122,33 +126,37 @@ class _Shell:
             self._open("for")
             name = self._tokens[at + 1].text if at + 1 < end else ""
             self._scope.values[name] = Value(hole(f"${name}"), self._tokens[at].where)
-            return next((n for n in range(at, end) if self._tokens[n].text in ("do", "\n", ";")), end)
+            return self._blocks.first(at, end, ("do", "\n", ";")) or end
         elif text == "function" and at + 1 < end:
             return self._function(at + 1, end)
         return at + 1
 
     def _pattern(self, at: int, end: int) -> int:
         """Over the pattern of a branch of `case`, up to its `)`; or its end."""
-        for number in range(at, end):
-            if self._tokens[number].text == "esac":
-                self._close(finished=True)
-                return number + 1
-            if self._tokens[number].text == ")":
-                self._frames[-1].pattern = False
-                self._frames[-1].whole |= self._tokens[number - 1].text == "*"
-                return number + 1
-        return end
+        number = self._blocks.first(at, end, ("esac", ")"))
+        if number is None:
+            return end
+        if self._tokens[number].text == "esac":
+            self._close(finished=True)
+        else:
+            self._frames[-1].pattern = False
+            self._frames[-1].whole |= self._tokens[number - 1].text == "*"
+        return number + 1
 
     def _open(self, text: str) -> None:
         self._counter += 1
-        self._frames.append(_Frame(text, self._counter, self._scope.copy()))
+        self._frames.append(_Frame(text, self._counter, self._copied(self._scope)))
 
     def _next_branch(self, *, whole: bool = False) -> None:
         frame = self._frames[-1]
         frame.whole |= whole
         frame.results += [] if self._left else [self._scope]
         frame.branch, self._left = frame.branch + 1, False
-        self._scope = frame.before.copy()
+        self._scope = self._copied(frame.before)
+
+    def _copied(self, scope: Scope) -> Scope:
+        self._effort.spend(len(scope.values) / COPIED, self._tokens[0].where)
+        return scope.copy()
 
     def _close(self, *, finished: bool = False) -> None:
         """`finished`: the branch before ended already (`;;`)."""
@@ -158,23 +166,8 @@ class _Shell:
         ends = [*frame.results, *([] if self._left or (finished and frame.branch) else [self._scope])]
         if not frame.whole:
             ends.append(frame.before)
+        self._effort.spend(len(self._scope.values) * len(ends) / COPIED, self._tokens[0].where)
         self._scope, self._left = joined(frame.before, ends or [frame.before]), False
-
-    def _closing(self, at: int, end: int, opening: str, closing: str) -> int | None:
-        """The token that closes what the one before `at` opens."""
-        depth = 1
-        for number in range(at, end):
-            one = self._tokens[number]
-            if one.kind != "word" or one.quoted or not self._at_command(number):
-                continue
-            depth += (one.text == opening) - (one.text == closing)
-            if depth == 0 and one.text == closing:
-                return number
-        return None
-
-    def _at_command(self, at: int) -> bool:
-        before = self._tokens[at - 1] if at else None
-        return before is None or before.kind == "operator" or before.text in IGNORED | {"else"}
 
     def _loop(self, at: int, end: int) -> int | None:
         """The `done` of `for NAME in WORDS; do`, if the words are all written there."""
@@ -182,15 +175,13 @@ class _Shell:
         values = self._loop_values(at) if texts[::2] == ["for", "in"] and self._passes <= MAX_PASSES else []
         if not values or any(one.unknown or set(one.text) & set("*?[") for one in values):
             return None
-        body = self._body_of(at, end)
-        return None if body is None else self._closing(body, end, "do", "done")
-
-    def _body_of(self, at: int, end: int) -> int | None:
-        return next((n + 1 for n in range(at, end) if self._tokens[n].text == "do" and self._at_command(n)), None)
+        body = self._blocks.body(at, end)
+        return None if body is None else self._blocks.closing(body, end, "do", "done")
 
     def _loop_values(self, at: int) -> list[Word]:
         values: list[Word] = []
-        for token in self._tokens[at + 3 :]:
+        for number in range(at + 3, len(self._tokens)):
+            token = self._tokens[number]
             if token.kind != "word" or (token.text == "do" and not values):
                 break
             values += braces(words_of(token, self._scope))
@@ -198,7 +189,7 @@ class _Shell:
 
     def _looped(self, at: int, stop: int) -> Iterator[Simple]:
         name = self._tokens[at + 1].text
-        body = self._body_of(at, stop) or stop
+        body = self._blocks.body(at, stop) or stop
         for value in self._loop_values(at)[:MAX_PASSES]:
             self._passes += 1
             self._scope.values[name] = Value(value.text, value.where)
@@ -211,7 +202,7 @@ class _Shell:
         """Keeps a function's body; it is read where it is called, or at the end when nothing calls it."""
         begin = next((n for n in range(at + 1, end) if self._tokens[n].text not in ("(", ")", "\n")), end)
         opens = begin < end and self._tokens[begin].text == "{"
-        stop = self._closing(begin + 1, end, "{", "}") if opens else None
+        stop = self._blocks.closing(begin + 1, end, "{", "}") if opens else None
         if stop is None:
             return begin
         self._functions[self._tokens[at].text] = (begin + 1, stop)
@@ -255,6 +246,7 @@ class _Shell:
             else:
                 more = words_of(token, self._scope)
                 words += more if token.quoted else braces(more)
+                self._effort.spend(sum(1 + len(one.text) / COPIED for one in more), token.where)
             at += 1
         joint = self._tokens[at].text if at < end else "\n"
         yield from self._done(words, assigned, bodies)
@@ -268,6 +260,7 @@ class _Shell:
         while at < end and not (self._tokens[at].kind == "operator" and self._tokens[at].text == ")"):
             if self._tokens[at].kind == "word":
                 items += words_of(self._tokens[at], self._scope)
+                self._effort.spend(1, self._tokens[at].where)
             at += 1
         self._assign(opening.text[:-1], Value("", opening.where, tuple(items)), assigned)
         return at
@@ -278,7 +271,7 @@ class _Shell:
         if name is None:
             return
         old = assigned.get(name[0], self._scope.values.get(name[0]))
-        if "[" in target:
+        if "[" in target or len(value.items or ()) + len((old and old.items) or ()) > MAX_ITEMS:
             value = Value("", value.where, (word(hole(f"${{{name[0]}[@]}}"), value.where),))
         elif target.endswith("+=") and old is not None:
             if value.items is not None:
@@ -303,6 +296,7 @@ class _Shell:
             scope.values.update(assigned)
             yield from self._called_with(first, tuple(words[1:]))
         elif not self._builtin(first, words):
+            self._effort.spend((len(scope.exported) + len(self._frames)) / EXPORTED, words[0].where)
             env = scope.environment() | {name: word(one.text, one.where) for name, one in assigned.items()}
             branches = tuple((frame.number, frame.branch) for frame in self._frames if frame.word not in ("(", "while"))
             yield Simple(tuple(words), env, branches)
@@ -343,4 +337,4 @@ class _Shell:
         text = text_with_variables(body.text, self._scope) if token.expand else body.text
         scope = self._scope.copy() if token.expand else Scope()
         inner = Text(body.file, text, body.line, body.column, body.indent)
-        yield from _Shell(tokens(inner), scope, self._depth + 1).all()
+        yield from _Shell(tokens(inner), scope, self._effort, self._depth + 1).all()

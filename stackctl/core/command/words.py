@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 UNKNOWN, JOINED, MAYBE = "\x00", "\x02", "\x03"
 HOLE = re.compile(f"{UNKNOWN}([^{UNKNOWN}]*){UNKNOWN}")
+COMPARED = 20_000  # characters of a value whose additions are told apart, word by word
 FIELD = re.compile(f"(?:{UNKNOWN}[^{UNKNOWN}]*{UNKNOWN}|[^\\s{JOINED}])+")
 
 
@@ -116,10 +117,23 @@ def word(marked: str, where: Where, width: int = 0, *, quote: bool = False) -> W
     return Word(text, where, max(1, width or len(text)), unknown, maybe, quote)
 
 
+def remarked(one: Word) -> str:
+    """A word as a value again: its holes are holes still."""
+    text = one.text
+    for source in one.unknown:
+        text = text.replace(source, hole(source), 1)
+    return text
+
+
 def fields(value: Value) -> Iterator[Word]:
     """What an unquoted variable comes apart into, each with its own place as far as the text shows it."""
+    seams, at, where, begin = value.seams, 0, value.where, 0
     for match in FIELD.finditer(value.text):
-        yield word(match[0], value.place(match.start()))
+        while at < len(seams) and seams[at][0] <= match.start():
+            (begin, where), at = seams[at], at + 1
+        where = below(where, value.text[begin : match.start()].replace(JOINED, "\n"))
+        begin = match.start()
+        yield word(match[0], where)
 
 
 def below(start: Where, before: str) -> Where:
@@ -152,7 +166,7 @@ def _added(old: Value, known: Sequence[Value]) -> Value | None:
         if len(heads) == len(known) and all(one.said == Value("", old.where, old.items).said for one in heads):
             items = [item for one in known for item in (one.items or ())[length:]]
             return Value("", old.where, (*old.items, *(_perhaps(item) for item in items)))
-    elif all(one.items is None and one.text.startswith(old.text) for one in known):
+    elif all(one.items is None and one.text.startswith(old.text) and len(one.text) < COMPARED for one in known):
         made = Value(old.text, old.where if old.text else known[0].where, None, old.seams)
         for one in known:
             made = _with_perhaps(made, one, len(old.text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stackctl.core.command.effort import Effort
 from stackctl.core.command.launches import Launch, launches
 from stackctl.core.command.lexer import tokens
 from stackctl.core.command.roles import dispatch
@@ -85,7 +86,7 @@ def test_a_branch_with_its_own_launches() -> None:
     ],
 )
 def test_which_variable_is_asked(script: str, asked: tuple[str, tuple[str, ...]] | None) -> None:
-    assert dispatch(tokens(Text("", script))) == asked
+    assert dispatch(tokens(Text("", script)), Effort()) == asked
 
 
 @pytest.mark.parametrize(
