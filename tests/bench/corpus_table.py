@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from stackctl.app import App
 from stackctl.commands.command_ground import Read, ground
 from stackctl.errors import StackctlError
-from tests.launch_corpus import VERSIONS, cases, said, wanted
+from tests.launch_corpus import FILES, VERSIONS, cases, said, wanted
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Score:
 
 def score(read: Read, version: str) -> Score:
     made = Score()
-    for case in cases(version):
+    for case in (case for file in FILES for case in cases(version, file)):
         got, right = said(case, read.upstream, read.history), wanted(case)
         made.commands += 1
         made.clean += not right

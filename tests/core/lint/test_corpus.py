@@ -12,7 +12,7 @@ from packaging.version import Version
 from stackctl.core.upstream.stored import history_from_json
 from stackctl.core.upstream.values import EnvVar, History, Span, Upstream
 from tests.core.lint.setups import TABLES, table
-from tests.launch_corpus import Case, cases, said, wanted
+from tests.launch_corpus import FILES, Case, cases, said, wanted
 
 HISTORY = Path(__file__).parents[3] / "stackctl" / "data" / "history.json"
 
@@ -39,7 +39,8 @@ def _lives(span: Span, version: str) -> bool:
     [
         pytest.param(one, id=f"{one.id}-{one.version}-{one.card.arch if one.card else 'any'}")
         for version in TABLES
-        for one in cases(version)
+        for file in FILES
+        for one in cases(version, file)
     ],
 )
 def test_every_error_and_warning_is_the_one_that_is_expected(case: Case) -> None:
@@ -47,5 +48,8 @@ def test_every_error_and_warning_is_the_one_that_is_expected(case: Case) -> None
 
 
 def test_the_corpus_is_whole() -> None:
-    assert len({one.id for one in cases("0.5.15")}) == 36
-    assert sum(len(wanted(one)) for one in cases("0.5.15")) > 30
+    first, second = ([*cases("0.5.15", file)] for file in FILES)
+    assert len({one.id for one in first}) == 36
+    assert sum(len(wanted(one)) for one in first) > 30
+    assert len({one.id for one in second}) == 47
+    assert not {one.command for one in first} & {one.command for one in second}

@@ -7,7 +7,7 @@ import pytest
 from stackctl.core.stack.source import parse
 from stackctl.core.upstream.values import History
 from tests.core.lint.setups import TABLES, table
-from tests.launch_corpus import FILE, Case, said
+from tests.launch_corpus import FILES, FOLDER, Case, said
 
 ROUTER = "python3 -m sglang_router.launch_router --host 127.0.0.1 --port 8000 --pd-disaggregation"
 PAIRS = {
@@ -17,7 +17,7 @@ PAIRS = {
 
 
 def command(name: str) -> str:
-    listed = parse(FILE.name, FILE.read_bytes()).value["commands"]
+    listed = parse(FILES[0], (FOLDER / FILES[0]).read_bytes()).value["commands"]
     assert isinstance(listed, list)
     return next(str(one["command"]) for one in listed if one["id"] == name)
 

@@ -16,6 +16,7 @@ from stackctl.core.lint.setup import Process, Setup
 from stackctl.core.lint.values import Hit, Rule
 
 MISSING_DSA = ("trtllm", "flashmla_sparse", "flashmla_kv", "flashmla_auto", "fa3")
+TILELANG = "write tilelang for --dsa-prefill-backend and --dsa-decode-backend, and --kv-cache-dtype bfloat16"
 OTHER_GLM = re.compile(r"glm[-_ ]?5[.]3", re.I)  # its attention is not the one that sglang has a backend for here
 
 
@@ -80,8 +81,16 @@ def _dsa(setup: Setup) -> Iterator[Hit]:
         lacking = sorted({name for name in taken.values() if name in MISSING_DSA})
         if lacking:
             message = f"left to itself sglang takes {' and '.join(lacking)} here, which SM120 may not have"
-            hint = "write tilelang for --dsa-prefill-backend and --dsa-decode-backend, and --kv-cache-dtype bfloat16"
-            yield Hit(message, at_flag(process, f"dsa-{min(taken)}-backend"), hint)
+            yield Hit(message, at_flag(process, f"dsa-{min(taken)}-backend"), TILELANG)
+
+
+def _dsa_trtllm(setup: Setup) -> Iterator[Hit]:
+    for process in setup.on_sm120:
+        for flag in (f"{kind}-{phase}-backend" for kind in ("dsa", "nsa") for phase in ("prefill", "decode")):
+            option = process.given(flag)
+            if said(process, flag) == "trtllm" and option is not None and option.name == flag:
+                message = "trtllm's sparse attention was reported to end with `Unsupported architecture` on SM120"
+                yield Hit(message, at_flag(process, flag), TILELANG)
 
 
 def _chosen(setup: Setup, process: Process) -> Iterator[tuple[str, str]]:
@@ -162,6 +171,16 @@ RULES = (
             source("0.5.23", "srt/arg_groups/overrides.py"),
         ),
         versions=">=0.5.13",
+        doubt=True,
+    ),
+    Rule(
+        "SM120-DSA-TRTLLM",
+        "warning",
+        _dsa_trtllm,
+        "trtllm as a backend of sparse attention on SM120",
+        "sglang lets it pass on every card of compute capability 10 and above; the trtllm-gen kernels behind it are "
+        "built for SM100. Reports end in FlashInfer, while it tunes or when the first graph is captured.",
+        (issue(40558), pull(29580)),
         doubt=True,
     ),
 )

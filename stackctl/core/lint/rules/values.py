@@ -6,6 +6,7 @@ A value is only called wrong when the table knows all right ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from stackctl.core.lint.argv import wrong_value
 from stackctl.core.lint.known.wording import engine, few, life, listed
@@ -86,6 +87,9 @@ def _spans(setup: Setup, flag: Flag, value: str) -> tuple[Span, ...]:
     return ()
 
 
+CONTINUES: Final = "a backslash goes on to the next line only as the last character of its own"
+
+
 def _leftover(setup: Setup) -> Iterator[Hit]:
     for process in setup.engines:
         if process.table is None or not process.table.flags:
@@ -98,8 +102,10 @@ def _leftover(setup: Setup) -> Iterator[Hit]:
                     yield Hit(f"{words[1]} belongs to no flag", Place("flag", words[1], process.id))
             elif option.flag is not None:
                 how_many = "no value" if option.flag.nargs == 0 else f"{len(option.values)} value"
-                message = f"{option.word} takes {how_many}: {' '.join(words)} is left over"
-                yield Hit(message, flag_place(process, option), _form(option))
+                blank = next((one for one in words if not one.strip()), None)
+                said = " ".join(words) if blank is None else f"a word of {len(blank)} blank{'s'[: len(blank) != 1]}"
+                message = f"{option.word} takes {how_many}: {said} is left over"
+                yield Hit(message, flag_place(process, option), _form(option) if blank is None else CONTINUES)
 
 
 def _old_value(setup: Setup) -> Iterator[Hit]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackctl.core.lint.rules.values import RULES, left_behind
+from stackctl.core.lint.rules.values import CONTINUES, RULES, left_behind
 from stackctl.core.lint.run import run
 from stackctl.core.lint.setup import Setup
 from stackctl.core.upstream.values import Flag, History, Span
@@ -62,6 +62,7 @@ def told(given: Setup) -> list[tuple[str, str, str]]:
             "--enable-metrics takes no value: true is left over",
             "a switch takes no value: write --enable-metrics, or leave it out",
         ),
+        ("--enable-metrics ' '", "--enable-metrics takes no value: a word of 1 blank is left over", CONTINUES),
         ("--cuda-graph-bs-decode=1 2 4", "--cuda-graph-bs-decode takes 1 value: 2 4 is left over", ""),
         ("/models/x --port 3", "/models/x belongs to no flag", ""),
     ],
