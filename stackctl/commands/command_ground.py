@@ -15,7 +15,7 @@ from stackctl.commands.gather import load
 from stackctl.commands.init import BASE
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose
-from stackctl.commands.upstream import SGLANG_MODULE, history, upstream_of
+from stackctl.commands.upstream import SGLANG_MODULE, history, pinned_release, upstream_of
 from stackctl.commands.workspace import shown, workspace_of
 from stackctl.core.base.values import TreeFile
 from stackctl.core.names import TreeId
@@ -106,8 +106,7 @@ def _stack(ports: Ports, selection: Selection) -> Read:
 
 
 def _read(ports: Ports, base: Base, tree: TreeId, module: str = SGLANG_MODULE) -> Read:
-    name, _, version = base.requirement.partition("==") if isinstance(base, PypiBase) else ("", "", "")
-    upstream = upstream_of(ports, tree, module, version if name.lower() == "sglang" else None)
+    upstream = upstream_of(ports, tree, module, pinned_release(base))
     if not upstream.flags:
         raise StackctlError(f"no flags can be read in tree {tree}", "is it a tree of sglang, or the module's parser?")
     return Read(_told(ports, base), base, (), tree, module, upstream, history(ports))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stackctl.commands.upstream import history, upstream_of
+from stackctl.commands.upstream import history, pinned_release, upstream_of
 from stackctl.core.lint import ignore
 from stackctl.core.lint.catalogue import RULES, by_id
 from stackctl.core.lint.from_stack import setup_of
@@ -18,7 +18,7 @@ from stackctl.core.lint.rules import around
 from stackctl.core.lint.run import run
 from stackctl.core.lint.values import Finding
 from stackctl.core.patches.values import PatchedTree
-from stackctl.core.stack.resolved import Base, GitBase, PypiBase, ResolvedStack
+from stackctl.core.stack.resolved import Base, GitBase, ResolvedStack
 from stackctl.core.upstream.values import Upstream
 from stackctl.errors import InvalidFile, Problem
 from stackctl.ports import Ports
@@ -84,14 +84,8 @@ def judged(stack: ResolvedStack, heard: Heard, about: Sequence[Located] | None =
 
 
 def _upstream(ports: Ports, stack: ResolvedStack, tree: PatchedTree) -> Upstream:
-    found = upstream_of(ports, tree.tree, stack.serve.module, _pinned(stack.base))
+    found = upstream_of(ports, tree.tree, stack.serve.module, pinned_release(stack.base))
     return found if found.version else replace(found, version=_called(stack.base))
-
-
-def _pinned(base: Base) -> str | None:
-    """The release that a wheel of sglang itself is."""
-    name, _, version = base.requirement.partition("==") if isinstance(base, PypiBase) else ("", "", "")
-    return version if name.lower() == "sglang" else None
 
 
 def _called(base: Base) -> str | None:

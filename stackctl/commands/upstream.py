@@ -13,6 +13,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from stackctl.core.names import TreeId
+from stackctl.core.stack.resolved import Base, PypiBase
 from stackctl.core.upstream.stored import FORMAT, history_from_json, table_from_json, table_to_json
 from stackctl.core.upstream.values import History, Upstream
 from stackctl.errors import StackctlError
@@ -32,6 +33,12 @@ def upstream_of(ports: Ports, tree: TreeId, engine_module: str = SGLANG_MODULE, 
         with suppress(StackctlError):  # a full or read-only disk
             ports.files.write(_file(ports, tree, engine_module), table_to_json(table))
     return replace(table, version=version) if version else table
+
+
+def pinned_release(base: Base) -> str | None:
+    """The release that a wheel of sglang itself is."""
+    name, _, version = base.requirement.partition("==") if isinstance(base, PypiBase) else ("", "", "")
+    return version if name.lower() == "sglang" else None
 
 
 def history(ports: Ports) -> History:

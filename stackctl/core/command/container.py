@@ -39,12 +39,6 @@ class Container:
     limited: bool = True
     own_memory: bool = False
 
-    @property
-    def shares_ports(self) -> bool:
-        """Whether its ports are those of the machine."""
-        network = self.given.get("network")
-        return network is not None and network.text == "host"
-
 
 def container_of(before: Sequence[Word], outside: Mapping[str, Word]) -> Container | None:
     """The container that these words start. `outside`: variables that `-e NAME` passes on."""

@@ -170,7 +170,7 @@ def test_services_of_compose() -> None:
     assert (router.module, args(router), router.env_open) == (ROUTER, "--port 8000", True)
     assert (router.args[0].where.line, router.args[0].where.column) == (24, 7)
     assert router.container is not None
-    assert router.container.shares_ports
+    assert router.container.given["network"].text == "host"
 
 
 KUBERNETES = """
