@@ -185,3 +185,8 @@ def test_a_tree_that_does_not_parse_has_no_table_and_says_so() -> None:
     broken = table("class ServerArgs(:")
     assert broken.flags == ()
     assert "server_args.py is no Python that can be read" in broken.unknown[0]
+
+
+def test_a_deprecated_flag_is_not_replaced_by_itself() -> None:
+    flag = only(argparse_table('parser.add_argument("--x", "--y", help="Deprecated. Use --y at your own risk.")'))
+    assert (flag.deprecated, flag.use) == (True, None)

@@ -78,6 +78,13 @@ def test_read_on_the_spot(expression: str) -> None:
     assert found["SGLANG_X"] == EnvVar("SGLANG_X", "ad hoc", kind, indirect=indirect)  # type: ignore[arg-type]
 
 
+def test_one_place_that_reads_it_itself_is_enough() -> None:
+    found = variables(
+        srt__a="import os\nA = os.getenv('SGLANG_X')", srt__b="B = _env_flag('SGLANG_X')\nC = _env_int('SGLANG_Y')"
+    )
+    assert (found["SGLANG_X"].indirect, found["SGLANG_Y"].indirect) == (False, True)
+
+
 def test_read_in_a_decorator() -> None:
     assert "SGLANG_X" in variables(srt__some="@app.get(os.environ.get('SGLANG_X', '/'))\ndef f():\n    pass\n")
 
