@@ -15,8 +15,9 @@ TESTS = Path(__file__).parent
 # files that start no server and measure no time: they may run beside the others, which stay in one process, in order
 BESIDE = (
     "core/", "output/", "adapters/test_files.py", "adapters/test_git.py", "adapters/test_revisions.py",
-    "adapters/test_worktrees.py", "commands/test_authoring", "commands/test_changes.py", "commands/test_check_lint.py",
-    "commands/test_linting.py",
+    "adapters/test_worktrees.py", "commands/test_authoring", "commands/test_changes.py", "commands/test_check",
+    "commands/test_init.py", "commands/test_lint", "commands/test_sources.py", "commands/test_upstream",
+    "onhost/test_masks.py", "onhost/test_safetensors.py",
     "commands/test_engines_real.py", "commands/test_gather.py", "commands/test_graph.py", "commands/test_hostile.py",
     "commands/test_importing", "commands/test_inventory.py", "commands/test_patches.py", "commands/test_planning.py",
     "commands/test_rebase", "commands/test_requeue.py", "commands/test_review.py", "commands/test_stack_verbs.py",
@@ -30,10 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     half = config.getoption("half")
-    if half:
-        left_out = [item for item in items if _is_beside(item) != (half == "beside")]
+    if half:  # the other half is running too: no time to measure anything in seconds
+        left_out = [item for item in items if _measures(item) or _is_beside(item) != (half == "beside")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _measures(item: pytest.Item) -> bool:
+    return item.path.relative_to(TESTS).as_posix() in ("bench/test_check.py", "bench/test_tables.py")
 
 
 def _is_beside(item: pytest.Item) -> bool:
