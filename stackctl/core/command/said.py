@@ -92,7 +92,8 @@ def _option(made: Said, option: Option, where: Where) -> None:
         before = made.keys.get(name, "") if is_router else ""
         made.keys[name] = " ".join([before, *option.values]).strip()
     elif SECRET_NAME.search(name) or any(SECRET_VALUE.search(value) for value in option.values):
-        hint = "leave it out; give it as a variable under `secrets:`"
+        proxy = "sglang takes no key from a variable, so let a proxy that asks for one stand before the port"
+        hint = f"leave it out: {proxy}" if name.endswith("api-key") else "leave it out, or give it under `secrets:`"
         made.problem(f"{option.word} holds a secret, and a stack file holds none", where, hint)
     elif (option.flag is not None and option.flag.nargs == 0) or not option.values:
         made.flags[name] = True

@@ -153,7 +153,8 @@ def merged(name: str, old: Value | None, branches: Sequence[Value | None]) -> Va
     if added is None:
         full = list({one.said: one for one in known if one.text.strip() or one.items}.values())
         alike = len(full) == 1 and (old is None or old.said != full[0].said)
-        if alike or all(one.items is None and one.text.lstrip().startswith("-") for one in full):
+        options = full and all(one.items is None and one.text.lstrip().startswith("-") for one in full)
+        if alike or options:
             added = _added(Value("", full[0].where, None if full[0].items is None else ()), full)
     return added or Value(hole(f"${name}"), known[0].where)
 

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from stackctl.core.command.script import commands
@@ -205,6 +205,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=400)
 @given(st.lists(PIECES | TEXT, max_size=30), st.sampled_from([" ", "\n", ""]))
+@example(["[[", "A=("], " ")  # an array that may be empty or not be there at all
 def test_any_text_is_read_or_refused_with_its_line(pieces: list[str], joint: str) -> None:
     try:
         found = read(joint.join(pieces))

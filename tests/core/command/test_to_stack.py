@@ -195,3 +195,10 @@ def test_a_script_of_two_roles_wants_a_host_for_each() -> None:
     ]
     stack = stack_of(made(script, hosts={"prefill": "a@one", "decode": "a@two"}).text)
     assert [(one.id, one.host) for one in stack.engines] == [("prefill-0", "prefill"), ("decode-0", "decode")]
+
+
+def test_a_key_of_the_engine_has_a_hint_that_can_be_followed() -> None:
+    (problem,) = made("sglang serve --model-path /m --api-key abc").problems
+    assert "a proxy that asks for one" in (problem.hint or "")
+    (problem,) = made("sglang serve --model-path /m --download-dir ghp_abcdefghijklmnopqrstuvwxyz0123456789").problems
+    assert "`secrets:`" in (problem.hint or "")
