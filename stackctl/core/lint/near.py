@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 OFFERED = 3
 ALIKE = 0.85  # of difflib's ratio
@@ -48,15 +50,20 @@ def _repairs(word: str) -> Iterable[str]:
             yield "SGLANG_" + upper[4:]
 
 
-def _words(name: str) -> list[str]:
-    return [word for word in re.split("[_-]", name.strip("-")) if word]
+@lru_cache(maxsize=8192)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word for word in re.split("[_-]", name.strip("-")) if word)
+
+
+@lru_cache(maxsize=8192)
+def _letters(name: str) -> Counter[str]:
+    return Counter(name)
 
 
 def _by_one_word(word: str, name: str) -> float:
     """How alike two names are that differ in one word, which may also be missing in one of them; 0 for others."""
     left, right = _words(word), _words(name)
-    shared = sum(one not in COMMON for one in left if one in right)
-    if abs(len(left) - len(right)) > 1 or shared < 2:
+    if abs(len(left) - len(right)) > 1 or sum(one not in COMMON for one in left if one in right) < 2:
         return 0.0
     for at in range(max(len(left), len(right))):
         if len(left) == len(right) and left[:at] + left[at + 1 :] == right[:at] + right[at + 1 :]:
@@ -72,6 +79,9 @@ def _by_letters(word: str, name: str) -> float:
     if abs(len(word) - len(name)) > 2 and not _may_be_alike(word, name):
         return 0.0
     few = 2 if len(word.strip("-")) >= 6 else 1 if len(word.strip("-")) >= 4 else 0
+    shared = (_letters(word) & _letters(name)).total()  # neither way of comparing finds more in common
+    if shared < max(len(word), len(name)) - few and 2 * shared < ALIKE * (len(word) + len(name)):
+        return 0.0
     if few and _distance(word, name, few) <= few:
         return 1.0 - _distance(word, name, few) / 100
     like = difflib.SequenceMatcher(None, word, name).ratio()

@@ -86,12 +86,16 @@ def _failed(rule: Rule, error: Exception) -> Fired:
 
 def _settled(heard: Sequence[Fired]) -> Iterator[Fired]:
     too_old = any(fired.rule.id == TOO_OLD for fired in heard)
+    about: dict[str, list[Fired]] = {}
+    for fired in heard:
+        about.setdefault(_subject(fired.hit.place)[0], []).append(fired)
     for fired in heard:
         name = fired.rule.id
         if too_old and name != TOO_OLD and name.startswith(OF_THE_MODEL):
             continue
         better = [rule for rule, worse in KNOWS_MORE.items() if name in worse]
-        if not any(other.rule.id in better and _instead_of(other, fired) for other in heard):
+        others = about[_subject(fired.hit.place)[0]]
+        if not any(other.rule.id in better and _instead_of(other, fired) for other in others):
             yield fired
 
 
