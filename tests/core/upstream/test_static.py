@@ -34,6 +34,7 @@ KNOWN = {
     "arithmetic": ("10 * 1000 * 1000", "", 10_000_000),
     "a condition that is known": ("A", "A = ['a']\nif 1 < 2:\n    A.append('b')\nelse:\n    A.append('c')", ["a", "b"]),
     "no variable is set": ("A", "import os\nA = ['a']\nif os.environ.get('X'):\n    A.append('b')", ["a"]),
+    "a switch that is off": ("A", "A = ['a']\nif get_bool_env_var('X'):\n    A.append('b')", ["a"]),
     "a variable with a default": ("os.getenv('X', 'd')", "import os", "d"),
     "nothing else is imported": ("['m'] if sys.modules.get('m') is not None else ['n']", "import sys", ["n"]),
     "a default factory": ("field(default_factory=lambda: list((1, 2)))", "from dataclasses import field", [1, 2]),
