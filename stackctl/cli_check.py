@@ -13,7 +13,7 @@ from stackctl.errors import UsageError
 
 def _rules(context: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
-        from stackctl.commands.rules import all_rules
+        from stackctl.commands.linting.rules import all_rules
         from stackctl.output.lint import show_rules
 
         context.exit(context.ensure_object(App).show(all_rules(), show_rules))
@@ -21,7 +21,7 @@ def _rules(context: click.Context, _param: click.Parameter, value: bool) -> None
 
 def _explain(context: click.Context, _param: click.Parameter, value: str | None) -> None:
     if value is not None:
-        from stackctl.commands.rules import explain
+        from stackctl.commands.linting.rules import explain
         from stackctl.output.lint import show_rule
 
         context.exit(context.ensure_object(App).show(explain(value), show_rule))
@@ -45,7 +45,7 @@ def check(app: App, /, selection: Selection, sarif: str | None, **asked: Any) ->
         raise UsageError("--json and --sarif - both want stdout", "Give --sarif a file.")
     result = run(app.ports, CheckRequest(selection, **asked))
     if sarif:
-        from stackctl.commands.sarif import save_sarif
+        from stackctl.commands.linting.sarif import save_sarif
 
         if text := save_sarif(app.ports, result.findings, result.ignored, sarif):
             app.console.raw(text)

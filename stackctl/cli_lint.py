@@ -47,8 +47,8 @@ def lint_command(ctx: click.Context, /, file: str | None, sarif: str | None, **a
     FILE: a shell script, a compose or Kubernetes file, a systemd unit, a Dockerfile, a README. Nothing of it is run.
     Exit code: 0 clean or warnings, 1 no stack can be made of it, 2 errors.
     """
-    from stackctl.commands.lint_command import LintCommandRequest
-    from stackctl.commands.lint_command import lint_command as run
+    from stackctl.commands.linting.command import LintCommandRequest
+    from stackctl.commands.linting.command import lint_command as run
     from stackctl.output.lint_command import show_lint_command
 
     app: App = ctx.obj
@@ -59,7 +59,7 @@ def lint_command(ctx: click.Context, /, file: str | None, sarif: str | None, **a
     request = LintCommandRequest(tuple(words), None if file == "-" else file, text, **asked)
     result = run(app.ports, request)
     if sarif:
-        from stackctl.commands.sarif import save_sarif
+        from stackctl.commands.linting.sarif import save_sarif
 
         if printed := save_sarif(app.ports, result.findings, (), sarif):
             app.console.raw(printed)

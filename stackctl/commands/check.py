@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from stackctl.commands.around import around
 from stackctl.commands.gather import load
-from stackctl.commands.linting import Linter, hear, judged
+from stackctl.commands.linting.stack import Linter, hear, judged
 from stackctl.commands.release import release_of
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose_queue, tree_after_each

@@ -12,7 +12,7 @@ from stackctl.core.lint.values import Finding, Severity
 from stackctl.output.console import Console
 
 if TYPE_CHECKING:
-    from stackctl.commands.rules import RuleLine
+    from stackctl.commands.linting.rules import RuleLine
 
 STYLES: dict[Severity, str] = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 NAMES: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}

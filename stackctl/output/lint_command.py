@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from stackctl.commands.lint_command import LintCommandResult
+from stackctl.commands.linting.command import LintCommandResult
 from stackctl.core.lint.values import Finding
 from stackctl.errors import InvalidFile
 from stackctl.output.console import Console

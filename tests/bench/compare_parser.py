@@ -19,7 +19,7 @@ from typing import Any
 
 from stackctl.app import App
 from stackctl.commands.base import fetch_base, pin_release
-from stackctl.commands.upstream import upstream_of
+from stackctl.commands.linting.tables import upstream_of
 from stackctl.core.names import TreeId
 from stackctl.core.upstream.values import Flag
 from stackctl.ports import Ports

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stackctl.app import App
-from stackctl.commands.command_ground import Read, ground
+from stackctl.commands.linting.ground import Read, ground
 from stackctl.errors import StackctlError
 from tests.launch_corpus import FILES, VERSIONS, cases, said, wanted
 

@@ -27,7 +27,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from stackctl.app import App
-from stackctl.commands.command_ground import Read, ground
+from stackctl.commands.linting.ground import Read, ground
 from stackctl.core.lint.argv import read
 from stackctl.core.lint.rules import dsv4, dsv4_features, sm120, v41
 from stackctl.core.lint.run import run

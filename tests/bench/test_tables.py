@@ -15,7 +15,7 @@ import pytest
 
 from stackctl.app import App
 from stackctl.commands.base import fetch_base, pin_release
-from stackctl.commands.upstream import upstream_of
+from stackctl.commands.linting.tables import upstream_of
 from stackctl.core.names import TreeId
 from stackctl.core.upstream.tables import needed
 from stackctl.ports import Ports

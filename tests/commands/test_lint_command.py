@@ -11,7 +11,7 @@ import pytest
 
 from stackctl.commands.gather import load
 from stackctl.commands.init import BASE
-from stackctl.commands.lint_command import LintCommandRequest, LintCommandResult, as_line, hidden, lint_command
+from stackctl.commands.linting.command import LintCommandRequest, LintCommandResult, as_line, hidden, lint_command
 from stackctl.commands.selection import Selection
 from stackctl.core.base.values import TreeFile
 from stackctl.core.names import TreeId

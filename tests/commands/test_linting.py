@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stackctl.commands.check import CheckRequest, CheckResult, check
-from stackctl.commands.sarif import repository, save_sarif
+from stackctl.commands.linting.sarif import repository, save_sarif
 from stackctl.commands.selection import Selection
 from stackctl.errors import StackctlError
 from stackctl.output.console import Console

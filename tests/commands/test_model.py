@@ -18,7 +18,7 @@ from stackctl.commands.deploying.rollback import RollbackRequest, rollback
 from stackctl.commands.gather import load
 from stackctl.commands.hosts.manifest import LockModelRequest, lock_model
 from stackctl.commands.hosts.model import CACHE, ModelRequest, ModelResult, model
-from stackctl.commands.lint_command import model_meant
+from stackctl.commands.linting.command import model_meant
 from stackctl.commands.selection import Selection
 from stackctl.errors import InvalidFile, StackctlError, UsageError
 from tests.commands.deployed import World, wait_for

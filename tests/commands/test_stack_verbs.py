@@ -12,7 +12,7 @@ import pytest
 from stackctl.commands.check import CheckRequest, CheckResult, Parts, check
 from stackctl.commands.config import config
 from stackctl.commands.gather import load, require
-from stackctl.commands.linting import Heard
+from stackctl.commands.linting.stack import Heard
 from stackctl.commands.lock import lock
 from stackctl.commands.release import path_files, release_of
 from stackctl.commands.render import RenderRequest, RenderResult, render

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from stackctl.commands.upstream import history, upstream_of
+from stackctl.commands.linting.tables import history, upstream_of
 from stackctl.core.names import TreeId
 from stackctl.core.upstream.stored import FORMAT
 from stackctl.errors import StackctlError

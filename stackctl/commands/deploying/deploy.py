@@ -20,7 +20,7 @@ from stackctl.commands.environment import (
     planned_python,
 )
 from stackctl.commands.hosts.saving import save_served
-from stackctl.commands.linting import refuse_errors
+from stackctl.commands.linting.stack import refuse_errors
 from stackctl.commands.release import release as make_release
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site, site_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from stackctl.commands.linting.tables import upstream_of
 from stackctl.commands.release import release
 from stackctl.commands.selection import Selection
 from stackctl.commands.site import Site
-from stackctl.commands.upstream import upstream_of
 from stackctl.core.deploy.facts import HostFacts
 from stackctl.core.deploy.gate import expected
 from stackctl.core.deploy.record import RecordedLaunch

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from stackctl.commands.base import fetch_base, pin_release
 from stackctl.commands.gather import load
 from stackctl.commands.init import BASE
+from stackctl.commands.linting.tables import SGLANG_MODULE, history, pinned_release, upstream_of
 from stackctl.commands.selection import Selection
 from stackctl.commands.tree import compose
-from stackctl.commands.upstream import SGLANG_MODULE, history, pinned_release, upstream_of
 from stackctl.commands.workspace import shown, workspace_of
 from stackctl.core.base.values import TreeFile
 from stackctl.core.names import TreeId

@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stackctl.commands.command_ground import Read, ground
 from stackctl.commands.gather import load
 from stackctl.commands.hosts.folder import folder_here
+from stackctl.commands.linting.ground import Read, ground
 from stackctl.commands.queue.foreseen import foreseen
 from stackctl.commands.selection import Selection
 from stackctl.commands.workspace import shown

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from stackctl.commands.upstream import history, pinned_release, upstream_of
+from stackctl.commands.linting.tables import history, pinned_release, upstream_of
 from stackctl.core.lint import ignore
 from stackctl.core.lint.catalogue import RULES, by_id
 from stackctl.core.lint.from_stack import setup_of
