@@ -179,3 +179,13 @@ def test_what_the_user_says_of_the_model_counts() -> None:
 def test_a_deployment_is_whole_when_both_sides_are_there(text: str, complete: bool) -> None:
     (one,) = readings(launches(read("x.sh", text.encode())), Ground(table(), HISTORY))
     assert one.sure.complete == complete
+
+
+def test_two_models_in_one_deployment_are_none() -> None:
+    """Rules of a model ask for one that all engines have."""
+    serve = "python -m sglang.launch_server --model-path a/DeepSeek-V4-Flash{} --disaggregation-mode {} --port {} &\n"
+    text = serve.format("-NVFP4", "prefill", 30000) + serve.format("{}", "decode", 30300)
+    for other, family in (("-NVFP4", "deepseek-v4"), ("", None)):
+        script = text.replace("{}", other)
+        (reading,) = readings(launches(read("serve.sh", script.encode())), Ground(table(), HISTORY, SM120, None))
+        assert reading.whole.model.family == family

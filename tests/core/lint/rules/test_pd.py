@@ -12,7 +12,7 @@ from stackctl.core.lint.setup import ModelView, Setup
 from stackctl.core.upstream.values import EnvVar, History
 from tests.core.lint.heard import Case, asked, judged
 from tests.core.lint.rows import STACK
-from tests.core.lint.setups import process, setup, table
+from tests.core.lint.setups import V4_NATIVE, process, setup, table
 
 RULES = (*pd.RULES, *pd_layout.RULES, *pd_versions.RULES)
 LLAMA = ModelView("/models/Llama-3.1-8B-Instruct")
@@ -334,3 +334,16 @@ def test_several_decodes_are_told_apart() -> None:
     )
     place = "disaggregation-transfer-backend@decode-1"
     judged(Setup(table(), History(()), made), Case("PD-BACKEND", {}, place, ("decode-1 has mooncake",)), RULES)
+
+
+LAYOUT = "SGLANG_DSV4_KV_LAYOUT"
+
+
+@pytest.mark.parametrize(
+    ("known", "place"),
+    [((EnvVar(LAYOUT, "registry", "str", "v4"),), f"{LAYOUT}@prefill-0"), ((), "")],
+)
+def test_a_layout_is_compared_where_the_tree_reads_it(known: tuple[EnvVar, ...], place: str) -> None:
+    upstream = replace(table("0.5.23"), env={one.name: one for one in known})
+    made = (process("prefill", "", version="0.5.23", env={LAYOUT: "packed"}), process("decode", "", version="0.5.23"))
+    judged(Setup(upstream, History(()), made, V4_NATIVE), Case("PD-KV-LAYOUT", {}, place), RULES)
