@@ -14,14 +14,18 @@ settings.load_profile("stackctl")
 TESTS = Path(__file__).parent
 # files that start no server and measure no time: they may run beside the others, which stay in one process, in order
 BESIDE = (
-    "core/", "output/", "adapters/test_files.py", "adapters/test_git.py", "adapters/test_revisions.py",
-    "adapters/test_worktrees.py", "commands/test_authoring", "commands/test_bisect", "commands/test_changes.py",
-    "commands/test_check", "commands/test_init.py", "commands/test_lint", "commands/test_sources.py",
-    "commands/test_upstream", "onhost/test_masks.py", "onhost/test_safetensors.py", "standin/test_store.py",
-    "standin/test_model.py", "commands/test_engines_real.py", "commands/test_gather.py", "commands/test_graph.py",
-    "commands/test_hostile.py", "commands/test_importing", "commands/test_inventory.py", "commands/test_patches.py",
-    "commands/test_planning.py", "commands/test_rebase", "commands/test_requeue.py", "commands/test_review.py",
-    "commands/test_stack_verbs.py", "commands/test_tree.py", "commands/test_verified.py", "test_cli.py",
+    "adapters/test_files.py", "adapters/test_git.py", "adapters/test_index.py", "adapters/test_process.py",
+    "adapters/test_revisions.py", "adapters/test_scratch.py", "adapters/test_worktrees.py", "commands/test_authoring",
+    "commands/test_bisect", "commands/test_changes.py", "commands/test_check", "commands/test_doctor.py",
+    "commands/test_engines_real.py", "commands/test_gather.py", "commands/test_graph.py", "commands/test_hostile.py",
+    "commands/test_importing", "commands/test_init.py", "commands/test_inventory.py", "commands/test_lint",
+    "commands/test_patches.py", "commands/test_planning.py", "commands/test_rebase", "commands/test_requeue.py",
+    "commands/test_review.py", "commands/test_site.py", "commands/test_sources.py", "commands/test_stack_verbs.py",
+    "commands/test_tree.py", "commands/test_upstream", "commands/test_verified.py", "core/",
+    "onhost/test_bytecode.py", "onhost/test_doctor.py", "onhost/test_facts.py", "onhost/test_imported.py",
+    "onhost/test_masks.py", "onhost/test_programs.py", "onhost/test_safetensors.py", "onhost/test_tidy.py",
+    "onhost/test_tree.py", "output/", "standin/test_model.py", "standin/test_rooms.py", "standin/test_store.py",
+    "test_cli.py",
 )  # fmt: skip
 
 
