@@ -67,13 +67,6 @@ def _versions(ports: Ports, site: Site, names: Iterable[str], base: Base | None)
     return {name: file for name, file in files.items() if ports.files.exists(file)}
 
 
-def require(stack: ResolvedStack, verb: str) -> None:
-    """Raises InvalidFile when this verb would need a key that it cannot act on yet."""
-    refusals = unsupported.refusals(stack, verb)
-    if refusals:
-        raise InvalidFile([replace(problem, where=Where(stack.file)) for problem in refusals])
-
-
 def merged_chain(ports: Ports, file: str) -> Merged:
     """The file and all that it extends, most basic first. A cycle is refused with the whole chain."""
     home = ports.who.env("HOME") or "/"

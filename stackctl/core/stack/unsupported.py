@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from stackctl.core.stack.model import StackKeys
 from stackctl.core.stack.resolved import HostSpec, ResolvedStack
-from stackctl.errors import Problem
+from stackctl.errors import Problem, Where
 
 
 def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
@@ -36,7 +36,9 @@ def found(keys: StackKeys, hosts: Mapping[str, HostSpec]) -> dict[str, str]:
 def refusals(stack: ResolvedStack, verb: str) -> tuple[Problem, ...]:
     """One problem for each key that this verb would need; empty when it can go on."""
     return tuple(
-        Problem(f"`{verb}` cannot do this yet", key=key, hint="leave the key out, or do this step by hand")
+        Problem(
+            f"`{verb}` cannot do this yet", Where(stack.file), key, hint="leave the key out, or do this step by hand"
+        )
         for key, verbs in stack.unsupported.items()
         if verb in verbs.split(", ")
     )

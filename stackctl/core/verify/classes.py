@@ -20,8 +20,6 @@ MAYBE_MODEL = frozenset(
 )
 # a client that lags can make these up
 TIMED = frozenset({"ttft_timeout", "stall", "refused"})
-# the server says that it has too much to do, or cannot be reached: no proof of anything
-OVERLOAD = frozenset({"429", "503"})
 
 _WORST = {"bad": 3, "inconclusive": 2, "warn": 1}
 
